@@ -1,0 +1,65 @@
+/**
+ * Leaves out of a seed what no reader of a child uses.
+ *
+ * @module
+ */
+import type { Session, SessionEvent } from '@deepseek-ai/dsh-session';
+import { carry, isOpaque } from './citations.ts';
+
+/** One compacted log per live session, shared by every fork of it and gone with it. */
+const compacted = new WeakMap<Session, CompactedLog>();
+
+/** A leading part of a log, compacted, or the reason why it has to stay whole. */
+export type Compaction =
+  | { readonly events: SessionEvent[] }
+  | { readonly opaqueType: string };
+
+/**
+ * The leading events of a session's log without streamed chunks, inbox bookkeeping and subagent
+ * descriptors, renumbered from 0 with every citation carried over. Each event of a session is
+ * looked at once, however many forks ask.
+ * @param session - whose log it is.
+ * @param events - the session's log.
+ * @param end - how many leading events to take.
+ * @returns the compacted events in an array of the caller's own, or the first type that may cite
+ *   numbers which cannot be seen.
+ */
+export function compactLog(session: Session, events: readonly SessionEvent[], end: number): Compaction {
+  let log = compacted.get(session);
+  if (log === undefined) compacted.set(session, log = new CompactedLog());
+  return log.take(events, end);
+}
+
+/** Whether no reader of a child uses an inherited event of this type. */
+function isOmitted(type: string): boolean {
+  return type === 'assistant/chunk' || type === 'subagent/descriptor' || type.startsWith('agent/inbox/');
+}
+
+/** The growing compacted form of one append-only log. */
+class CompactedLog {
+  private readonly events: SessionEvent[] = [];
+  /** New sequence numbers by original ones, in order. */
+  private readonly renumbered = new Map<number, number>();
+  private consumed = 0;
+
+  take(events: readonly SessionEvent[], end: number): Compaction {
+    for (; this.consumed < end; this.consumed++) {
+      const event = events[this.consumed]!;
+      if (isOmitted(event.type)) continue;
+      if (isOpaque(event.type)) return { opaqueType: event.type };
+      const seq = this.events.length;
+      this.events.push(carry(event, seq, (cited) => this.renumbered.get(cited)));
+      this.renumbered.set(event.seq, seq);
+    }
+    return { events: this.events.slice(0, this.countBefore(events, end)) };
+  }
+
+  /** How many compacted events stem from the first `end` originals. */
+  private countBefore(events: readonly SessionEvent[], end: number): number {
+    for (let index = end - 1; index >= 0; index--) {
+      const seq = this.renumbered.get(events[index]!.seq);
+      if (seq !== undefined) return seq + 1;
+    }
+    return 0;
+  }
+}

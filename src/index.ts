@@ -1,0 +1,24 @@
+/**
+ * The fork provider of DeepSeek Harness: a subagent that starts from its parent's session log.
+ *
+ * @module @deepseek-ai/dsh-subagent-fork-in-process
+ */
+import type { Context } from '@deepseek-ai/cordis';
+import { Config } from './config.ts';
+import type { ResolvedConfig } from './config.ts';
+import { ForkInProcessProvider } from './provider.ts';
+
+export { seedEnd } from './boundary.ts';
+export type { SeedBoundary } from './boundary.ts';
+export type { ResolvedConfig } from './config.ts';
+export { ForkInProcessProvider } from './provider.ts';
+export { buildSeed } from './seed.ts';
+export type { Seed, SeedOptions } from './seed.ts';
+export type { Seeding } from './seeding.ts';
+
+export const name = 'subagent-fork-in-process';
+export const inject: string[] = ['subagents'];
+export { Config };
+export function apply(ctx: Context, config: ResolvedConfig): void {
+  ctx.subagents.registerProvider(new ForkInProcessProvider(ctx, config));
+}

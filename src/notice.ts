@@ -1,0 +1,78 @@
+/**
+ * The message that stands between inherited history and the child's task.
+ *
+ * @module
+ */
+import { createUserMessage } from '@deepseek-ai/dsh-llm';
+import { isReplacementSurfaceEvent } from '@deepseek-ai/dsh-session';
+import type { SessionEvent } from '@deepseek-ai/dsh-session';
+
+/** The plugin name in the notice's message source, by which a reader of a log finds it. */
+export const NOTICE_PLUGIN = 'subagent-fork-in-process';
+
+/** How a turn ended that its request stays unfulfilled. */
+type Abandonment = 'cancelled' | 'failed';
+
+/**
+ * The standard notice.
+ * @param abandoned - how inherited turns ended unfulfilled; empty when none did.
+ * @returns a few sentences in English, true of any fork.
+ */
+export function noticeText(abandoned: ReadonlySet<Abandonment>): string {
+  const kinds = [...abandoned].sort().join(' or ');
+  return [
+    'You are a subagent. The conversation above is your parent agent\'s, inherited as background only.',
+    'Every request, goal, plan and delegation in it, finished or not, is the parent\'s to carry out, not yours.',
+    ...(kinds === '' ? [] : [`At least one request above was ${kinds}; it stays so.`]),
+    'Your task follows. Do only that task and answer it.',
+  ].join(' ');
+}
+
+/**
+ * How turns whose request the child still sees ended without fulfilling it. A turn that a later
+ * compaction replaced in full no longer shows and does not count.
+ * @param events - the inherited events, balanced.
+ * @returns the kinds that occur.
+ */
+export function abandonedKinds(events: readonly SessionEvent[]): Set<Abandonment> {
+  const replaced = new Set<number>();
+  const abandoned: { readonly kind: Abandonment; readonly asked: readonly number[] }[] = [];
+  let asked: number[] = [];
+  for (const event of events) {
+    if (isReplacementSurfaceEvent(event)) for (const seq of event.sourceEventSeqs ?? []) replaced.add(seq);
+    else if (event.type === 'turn/start') asked = [];
+    else if (event.type === 'user/message') asked.push(event.seq);
+    else if (event.type === 'turn/end') {
+      const kind = event.data.reason.kind;
+      if (kind === 'aborted') abandoned.push({ kind: 'cancelled', asked });
+      else if (kind === 'error') abandoned.push({ kind: 'failed', asked });
+    }
+  }
+  return new Set(abandoned.filter((turn) => turn.asked.some((seq) => !replaced.has(seq))).map((turn) => turn.kind));
+}
+
+/**
+ * The notice as the event that follows the inherited ones.
+ * @param inherited - the balanced inherited events; at least one.
+ * @param notice - a deployment's own text, or `true` for the standard one.
+ * @returns a `user/message` of source kind `plugin`, form `notice`, at the next `seq` and the time
+ *   of the last inherited event.
+ */
+export function noticeEvent(inherited: readonly SessionEvent[], notice: true | string): SessionEvent<'user/message'> {
+  const text = notice === true ? noticeText(abandonedKinds(inherited)) : notice;
+  return {
+    type: 'user/message',
+    seq: inherited.length,
+    time: inherited.at(-1)!.time,
+    data: createUserMessage({
+      content: [{ type: 'text', text }],
+      source: {
+        kind: 'plugin',
+        plugin: NOTICE_PLUGIN,
+        form: 'notice',
+        summary: 'History above is the parent agent\'s; the task follows.',
+      },
+    }),
+    surfaceOp: 'append',
+  };
+}

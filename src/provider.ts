@@ -1,0 +1,112 @@
+/**
+ * Wires a seed, a route and a bound to the shared in-process driver.
+ *
+ * @module
+ */
+import type { Context } from '@deepseek-ai/cordis';
+import type { Agent } from '@deepseek-ai/dsh-agent';
+import type { SessionId } from '@deepseek-ai/dsh-session';
+import { SubagentError } from '@deepseek-ai/dsh-subagent';
+import type {
+  ContinuableCreateRequest, ContinuableCreateSpec, ResolvedSubagentStartRequest, SubagentCapabilities, SubagentProvider,
+  SubagentResult, SubagentRun,
+} from '@deepseek-ai/dsh-subagent';
+import { startInProcessRun } from '@deepseek-ai/dsh-subagent-in-process-driver';
+import type { ResolvedConfig } from './config.ts';
+import { diagnose } from './diagnostic.ts';
+import { LiveForks } from './live-forks.ts';
+import { childOptions } from './route.ts';
+import { buildSeed } from './seed.ts';
+import type { Seed, SeedOptions } from './seed.ts';
+import type {} from './seeding.ts';
+
+/** Starts children that know their parent's conversation. */
+export class ForkInProcessProvider implements SubagentProvider {
+  /** Name in `ctx.subagents`. */
+  readonly name: string;
+  /** Every start-time feature; `agentOptions` is what harness lines after 0.1.1 gate on. */
+  readonly capabilities: SubagentCapabilities & { readonly agentOptions: true } = {
+    outputSchema: true, depthLimit: true, toolFilter: true, persona: true, agentOptions: true,
+  };
+  readonly inheritsParentContext = true;
+  private readonly ctx: Context;
+  private readonly options: SeedOptions;
+  private readonly live: LiveForks;
+
+  /**
+   * @param ctx - the owning plugin's context: its logger and its lifetime.
+   * @param config - the plugin's options, resolved by its schema.
+   */
+  constructor(ctx: Context, config: ResolvedConfig) {
+    const { providerName, seedBoundary, notice = seedBoundary === 'step', compactSeed, maxLiveForks = Infinity } = config;
+    this.ctx = ctx;
+    this.name = providerName;
+    this.options = { seedBoundary, notice, compactSeed };
+    this.live = new LiveForks(ctx, maxLiveForks);
+  }
+
+  /**
+   * Start a one-shot child. The seed is taken before the first await.
+   * @param request - the service's resolved request.
+   * @returns the driver's published run; when it does not complete, its result carries a diagnostic.
+   * @throws {SubagentError} `BLANK_PROMPT`, `PARENT_GONE` or `FORK_LIMIT` before a child exists;
+   *   otherwise what the driver throws.
+   */
+  async start(request: ResolvedSubagentStartRequest): Promise<SubagentRun> {
+    assertTask(request);
+    assertAlive(request.parent);
+    return this.live.hold(request.parent, async () => {
+      const { events } = this.seedFrom(request.parent);
+      const agentOptions = childOptions(request.parent, request.agentOptions);
+      const run = await startInProcessRun({ ...request, agentOptions }, events.length > 0 ? { seed: events } : {});
+      return withDiagnostic(run);
+    });
+  }
+
+  /**
+   * Contribute the seed of a continuable child.
+   * @param request - the reserved child id, the parent and the caller's cancellation.
+   * @returns the seed as data, captured now; without `seed` when nothing is inherited.
+   * @throws {SubagentError} `FORK_LIMIT` when every place is taken.
+   */
+  async prepareContinuable(request: ContinuableCreateRequest): Promise<ContinuableCreateSpec> {
+    this.live.reserve(request.parent, request.sessionId, request.signal);
+    const { events } = this.seedFrom(request.parent, request.sessionId);
+    return events.length > 0 ? { seed: events } : {};
+  }
+
+  private seedFrom(parent: Agent, childId?: SessionId): Seed {
+    const seed = buildSeed(parent.session, this.options);
+    if (seed.events.length === 0) {
+      this.ctx.logger.info(`"${this.name}": session ${parent.id} has no ${this.options.seedBoundary === 'turn' ? 'completed turn' : 'turn'} to inherit; the child starts fresh`);
+      return seed;
+    }
+    if (seed.opaqueType !== undefined) {
+      this.ctx.logger.info(`"${this.name}": the seed of session ${parent.id} stays whole; events of type "${seed.opaqueType}" may cite sequence numbers that cannot be seen`);
+    }
+    this.ctx.emit('subagent-fork/seeded', { parent, seed, ...(childId !== undefined && { childId }) });
+    return seed;
+  }
+}
+
+/** Refuse a task that says nothing. Anything but text counts as a task. */
+function assertTask({ prompt }: ResolvedSubagentStartRequest): void {
+  if (prompt.every((block) => block.type === 'text' && block.text.trim() === '')) {
+    throw new SubagentError('fork refused: the prompt is blank; expected text that is not blank, or an image', 'BLANK_PROMPT');
+  }
+}
+
+/** Refuse a parent whose scope has ended: a child could neither be owned nor answer to it. */
+function assertAlive(parent: Agent): void {
+  if (parent.ctx.fiber.uid === null) {
+    throw new SubagentError(`fork refused: the parent agent ${parent.id} is gone; expected a live agent`, 'PARENT_GONE');
+  }
+}
+
+/** The same run, whose result says why it did not complete. What the driver says itself is kept. */
+function withDiagnostic(run: SubagentRun): SubagentRun {
+  const explain = (result: SubagentResult): SubagentResult => result.stopReason === 'completed' || run.localAgent === undefined
+    ? result
+    : { diagnostic: diagnose(run.localAgent.session, process.env), ...result };
+  return { ...run, result: run.result.then(explain) };
+}
