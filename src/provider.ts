@@ -15,7 +15,8 @@ import { startInProcessRun } from '@deepseek-ai/dsh-subagent-in-process-driver';
 import type { ResolvedConfig } from './config.ts';
 import { diagnose } from './diagnostic.ts';
 import { LiveForks } from './live-forks.ts';
-import { childOptions } from './route.ts';
+import { readLog } from './log.ts';
+import { childOptions, followEffort, latestRoute, selectRoute } from './route.ts';
 import { buildSeed } from './seed.ts';
 import type { Seed, SeedOptions } from './seed.ts';
 import type {} from './seeding.ts';
@@ -43,6 +44,7 @@ export class ForkInProcessProvider implements SubagentProvider {
     this.name = providerName;
     this.options = { seedBoundary, notice, compactSeed };
     this.live = new LiveForks(ctx, maxLiveForks);
+    ctx.subagents.registerContinuableSetup((childCtx) => this.created(childCtx) ? selectRoute(childCtx) : () => {});
   }
 
   /**
@@ -57,9 +59,12 @@ export class ForkInProcessProvider implements SubagentProvider {
     assertAlive(request.parent);
     return this.live.hold(request.parent, async () => {
       const { events } = this.seedFrom(request.parent);
-      const agentOptions = childOptions(request.parent, request.agentOptions);
+      const route = latestRoute(request.parent);
+      const agentOptions = childOptions(route, request.agentOptions);
       const run = await startInProcessRun({ ...request, agentOptions }, events.length > 0 ? { seed: events } : {});
-      return withDiagnostic(run);
+      const child = run.localAgent!;
+      followEffort(child, route);
+      return { ...run, result: run.result.then((result) => withDiagnostic(child, result)) };
     });
   }
 
@@ -73,6 +78,13 @@ export class ForkInProcessProvider implements SubagentProvider {
     this.live.reserve(request.parent, request.sessionId, request.signal);
     const { events } = this.seedFrom(request.parent, request.sessionId);
     return events.length > 0 ? { seed: events } : {};
+  }
+
+  /** Whether an unpublished continuable child names this provider as its creator. */
+  private created({ agent }: Context): boolean {
+    const { session } = agent!;
+    const own = readLog(session).slice(session.header.seedLength ?? 0);
+    return own.some((event) => event.type === 'subagent/descriptor' && event.data.provider === this.name);
   }
 
   private seedFrom(parent: Agent, childId?: SessionId): Seed {
@@ -103,10 +115,7 @@ function assertAlive(parent: Agent): void {
   }
 }
 
-/** The same run, whose result says why it did not complete. What the driver says itself is kept. */
-function withDiagnostic(run: SubagentRun): SubagentRun {
-  const explain = (result: SubagentResult): SubagentResult => result.stopReason === 'completed' || run.localAgent === undefined
-    ? result
-    : { diagnostic: diagnose(run.localAgent.session, process.env), ...result };
-  return { ...run, result: run.result.then(explain) };
+/** A result that says why its run did not complete. What the driver says itself is kept. */
+function withDiagnostic(child: Agent, result: SubagentResult): SubagentResult {
+  return result.stopReason === 'completed' ? result : { diagnostic: diagnose(child.session, process.env), ...result };
 }
