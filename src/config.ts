@@ -33,9 +33,9 @@ const options = z.object({
 
 /** Schema of {@link Config}: a blank text, a value out of range and a key that does not exist are refused. */
 export const Config: z<Config, ResolvedConfig> = z.intersect([
-  z.transform(z.any(), refuseUnknownAndBlank),
   options,
-]).default({}) as z<Config, ResolvedConfig>;
+  z.transform(z.any(), refuseUnknownAndBlank),
+]) as z<Config, ResolvedConfig>;
 
 /** Refuses what an object schema alone lets pass. */
 function refuseUnknownAndBlank(given: unknown): void {

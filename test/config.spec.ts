@@ -1,0 +1,45 @@
+import { Context } from '@deepseek-ai/cordis';
+import { SubagentRuntime } from '@deepseek-ai/dsh-subagent';
+import { describe, expect, test } from 'vitest';
+import * as fork from '../src/index.ts';
+import { Config } from '../src/index.ts';
+
+const KEYS = 'providerName, seedBoundary, notice, compactSeed, maxLiveForks';
+
+test.each([undefined, null, {}])('%j means every default', (given) => {
+  expect(Config(given)).toEqual({ providerName: 'fork', seedBoundary: 'turn', compactSeed: false });
+});
+
+test('every option is taken as given', () => {
+  const given = { providerName: 'clone', seedBoundary: 'step', notice: 'Go.', compactSeed: true, maxLiveForks: 3 } as const;
+  expect(Config(given)).toEqual(given);
+  expect(Config({ notice: false })).toMatchObject({ notice: false });
+});
+
+test.each([
+  [{ providerName: '' }, 'providerName expected text that is not blank but got ""'],
+  [{ providerName: '  ' }, 'providerName expected text that is not blank but got "  "'],
+  [{ providerName: 7 }, 'providerName expected string but got 7'],
+  [{ provderName: 'fork' }, `provderName is not an option; accepted are ${KEYS}`],
+  [{ seedBoundary: 'message' }, 'seedBoundary expected "turn" | "step" but got "message"'],
+  [{ notice: ' ' }, 'notice expected text that is not blank but got " "'],
+  [{ notice: 1 }, 'notice expected boolean | string but got 1'],
+  [{ compactSeed: 'yes' }, 'compactSeed expected boolean but got yes'],
+  [{ maxLiveForks: 0 }, 'maxLiveForks expected number >= 1 but got 0'],
+  [{ maxLiveForks: -1 }, 'maxLiveForks expected number >= 1 but got -1'],
+  [{ maxLiveForks: 1.5 }, 'maxLiveForks expected number multiple of 1 but got 1.5'],
+  [{ maxLiveForks: Infinity }, 'maxLiveForks expected number multiple of 1 but got Infinity'],
+  [[], 'expected object but got '],
+  ['fork', 'expected object but got fork'],
+])('%j is refused, naming the key and what is accepted', (given, message) => {
+  expect(() => Config(given as never)).toThrow(message);
+});
+
+describe('at load', () => {
+  test.each([{ providerName: ' ' }, { provderName: 'fork' }])('%j registers nothing', async (given) => {
+    const ctx = new Context();
+    await ctx.plugin(SubagentRuntime);
+    await expect(Promise.resolve(ctx.plugin(fork, given as never))).rejects.toThrow('invalid config');
+    expect(ctx.subagents.list()).toEqual([]);
+  });
+});

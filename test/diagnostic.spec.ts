@@ -1,0 +1,131 @@
+import { createToolResultMessage, CallId } from '@deepseek-ai/dsh-llm';
+import { Session, SessionId } from '@deepseek-ai/dsh-session';
+import type { SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session';
+import { describe, expect, test } from 'vitest';
+import { diagnose, DIAGNOSTIC_BYTES } from '../src/diagnostic.ts';
+
+/** A child's session with one turn that called a tool and ended for this reason. */
+function child(reason: TurnEndReason, tool?: { readonly input: string; readonly result: string }): Session {
+  const session = Session.create(SessionId('child'));
+  session.append('turn/start', { turn: 1 });
+  session.append('step/start', { turn: 1, step: 1 });
+  if (tool !== undefined) {
+    const callId = CallId('call-1');
+    const call = session.append('tool/call', { turn: 1, step: 1, callId, name: 'read', arguments: tool.input });
+    const message = createToolResultMessage({ callId, content: [{ type: 'text', text: tool.result }], isError: false });
+    session.append('tool/result', { turn: 1, step: 1, message }, { surfaceOp: 'append', sourceEventSeqs: [call.seq] });
+  }
+  session.append('step/end', { turn: 1, step: 1 });
+  session.append('turn/end', { turn: 1, reason });
+  return session;
+}
+
+const failed = (message: string, code = 'BAD_REQUEST'): TurnEndReason => ({ kind: 'error', error: { message, code } });
+
+describe('the cause', () => {
+  test.each<[TurnEndReason, string]>([
+    [failed('maximum context length is 131072 tokens', 'CONTEXT_WINDOW_EXCEEDED'), 'CONTEXT_WINDOW_EXCEEDED: maximum context length is 131072 tokens'],
+    [{ kind: 'aborted', reason: { kind: 'user' } }, 'ABORTED: the turn was cancelled by the user'],
+    [{ kind: 'aborted', reason: { kind: 'parent' } }, 'ABORTED: the turn was cancelled by its parent'],
+    [{ kind: 'aborted', reason: { kind: 'hook', reason: 'private' } }, 'ABORTED: the turn was cancelled by a hook'],
+    [{ kind: 'aborted', reason: { kind: 'disposed' } }, 'ABORTED: the turn was cancelled by its disposal'],
+    [{ kind: 'aborted', reason: { kind: 'legacy' } }, 'ABORTED: the turn was cancelled by its host'],
+    [{ kind: 'blocked' }, 'BLOCKED: a plugin refused the step'],
+    [{ kind: 'max-tokens' }, 'MAX_TOKENS: the answer reached the output-token limit'],
+    [{ kind: 'completed' }, 'NO_STRUCTURED_OUTPUT: the turn completed without a valid structured output'],
+    [{ kind: 'interrupted' }, 'INTERRUPTED: the host stopped in the middle of the turn'],
+  ])('of a turn that ended as %j', (reason, expected) => {
+    expect(diagnose(child(reason), {})).toBe(expected);
+  });
+
+  test('of a run that ended before its first turn did', () => {
+    expect(diagnose(Session.create(SessionId('child')), {})).toBe('NOT_STARTED: the run ended before its first turn did');
+  });
+
+  test('is not taken from a turn that the child inherited', () => {
+    const seed: readonly SessionEvent[] = child(failed('the parent\'s')).events;
+    const session = Session.create(SessionId('fork'), seed, {
+      version: 0, id: SessionId('fork'), createdAt: 0, seedLength: seed.length,
+    });
+    expect(diagnose(session, {})).toBe('NOT_STARTED: the run ended before its first turn did');
+  });
+
+  test('is the last turn\'s', () => {
+    const session = child(failed('first'));
+    session.append('turn/start', { turn: 2 });
+    session.append('turn/end', { turn: 2, reason: failed('second') });
+    expect(diagnose(session, {})).toBe('BAD_REQUEST: second');
+  });
+});
+
+describe('what it never says', () => {
+  test('the value of an environment variable', () => {
+    expect(diagnose(child(failed('cannot reach http://10.1.2.3:99/v1 with hunter22')), { LLM_URL: 'http://10.1.2.3:99/v1', PASS: 'hunter22', EMPTY: undefined }))
+      .toBe('BAD_REQUEST: cannot reach $LLM_URL with $PASS');
+  });
+
+  test('a value that contains another is taken out as a whole', () => {
+    expect(diagnose(child(failed('at /home/somebody/work')), { HOME: '/home/somebody', PWD: '/home/somebody/work' })).toBe('BAD_REQUEST: at $PWD');
+  });
+
+  test('a value too short to tell from a word stays', () => {
+    expect(diagnose(child(failed('the model is away')), { A: 'model' })).toBe('BAD_REQUEST: the model is away');
+  });
+
+  test.each([
+    ['Authorization: Bearer abc.def', '[credential]'],
+    ['key sk-0123456789abcdef is invalid', 'key [credential] is invalid'],
+    ['Authentication Fails, Your api key: ****1234 is invalid', 'Authentication Fails, Your [credential] is invalid'],
+    ['password=opensesame rejected', '[credential] rejected'],
+    ['connect to https://me:secret@host/v1 failed', 'connect to https://[credential]host/v1 failed'],
+  ])('a credential: %s', (message, expected) => {
+    expect(diagnose(child(failed(message)), {})).toBe(`BAD_REQUEST: ${expected}`);
+  });
+
+  test.each([
+    ['upstream said {"error":{"message":"x"}}', 'upstream said [payload]'],
+    ['upstream said [{"a":1}]', 'upstream said [payload]'],
+    ['stream broke at data: {"id":1}', 'stream broke at [payload]'],
+    ['gateway: <!DOCTYPE html><html></html>', 'gateway: [payload]'],
+    ['gateway: <html><body>502', 'gateway: [payload]'],
+    ['model [deepseek] {unknown} is away', 'model [deepseek] {unknown} is away'],
+  ])('a raw payload: %s', (message, expected) => {
+    expect(diagnose(child(failed(message)), {})).toBe(`BAD_REQUEST: ${expected}`);
+  });
+
+  test('the excerpt of a response that could not be parsed', () => {
+    expect(diagnose(child(failed('malformed SSE payload: patient 4711', 'MALFORMED_RESPONSE')), {}))
+      .toBe('MALFORMED_RESPONSE: the provider sent a response that cannot be read');
+  });
+
+  test('what a tool was given', () => {
+    const tool = { input: '{"path":"/srv/secret-plan.txt","limit":3}', result: '' };
+    expect(diagnose(child(failed('invalid argument /srv/secret-plan.txt'), tool), {})).toBe('BAD_REQUEST: invalid argument [tool input]');
+    expect(diagnose(child(failed(`invalid arguments ${tool.input}`), tool), {})).toBe('BAD_REQUEST: invalid arguments [tool input]');
+  });
+
+  test('what a tool was given that is not JSON', () => {
+    expect(diagnose(child(failed('cannot parse rm -rf everything'), { input: 'rm -rf everything', result: '' }), {}))
+      .toBe('BAD_REQUEST: cannot parse [tool input]');
+  });
+
+  test('what a tool answered, by the line', () => {
+    const tool = { input: '{}', result: 'first line of the file\n  the launch code is 0000  \nlast line' };
+    expect(diagnose(child(failed('content "the launch code is 0000" violates policy'), tool), {}))
+      .toBe('BAD_REQUEST: content "[tool result]" violates policy');
+  });
+});
+
+describe('its length', () => {
+  test('is at most 4,096 UTF-8 bytes, cut between characters', () => {
+    const text = diagnose(child(failed('€'.repeat(3000))), {});
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(DIAGNOSTIC_BYTES);
+    expect(text).toBe(`BAD_REQUEST: ${'€'.repeat(1361)}`);
+    expect(diagnose(child(failed('😀'.repeat(3000))), {})).toBe(`BAD_REQUEST: ${'😀'.repeat(1020)}`);
+  });
+
+  test('is cut after secrets are taken out, so no part of one remains', () => {
+    const text = diagnose(child(failed(`${'x'.repeat(4080)} correct-horse-battery`)), { SECRET: 'correct-horse-battery' });
+    expect(text).not.toContain('correct');
+  });
+});

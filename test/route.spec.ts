@@ -1,0 +1,150 @@
+import type { Context } from '@deepseek-ai/cordis';
+import type { Agent, AgentOptions } from '@deepseek-ai/dsh-agent';
+import { LlmAdapter, ReasoningEffortId } from '@deepseek-ai/dsh-llm';
+import type { GenerateOptions, LlmCallConfig, LlmResolvedModelInfo, StreamChunk } from '@deepseek-ai/dsh-llm';
+import { SessionId } from '@deepseek-ai/dsh-session';
+import { describe, expect, test } from 'vitest';
+import { ask, registerTool, requestsOf, runFork, setup } from './support/harness.ts';
+import type { Setup } from './support/harness.ts';
+
+/** Lets a listener on one agent decide each of its requests. */
+function decide(agent: Agent, change: () => Partial<LlmCallConfig>): void {
+  agent.ctx.on('agent/request', async (_payload, next) => ({ ...await next(), ...change() }));
+}
+
+async function childRoute({ ctx, model, parent }: Setup, agentOptions?: AgentOptions): Promise<Partial<GenerateOptions>> {
+  const { session } = await runFork(ctx, parent, 'the task', agentOptions && { agentOptions });
+  const { provider, model: id, maxTokens } = requestsOf(model, session)[0]!;
+  return { provider, model: id, ...(maxTokens !== undefined && { maxTokens }) };
+}
+
+describe('the route of a child', () => {
+  test('is its parent\'s creation route before the parent made a request', async () => {
+    expect(await childRoute(await setup())).toEqual({ provider: 'scripted', model: 'model-a' });
+  });
+
+  test('is that of its parent\'s latest request', async () => {
+    const mounted = await setup();
+    let change: Partial<LlmCallConfig> = {};
+    decide(mounted.parent, () => change);
+    await ask(mounted.parent, 'on A');
+    expect(await childRoute(mounted)).toEqual({ provider: 'scripted', model: 'model-a' });
+    change = { provider: 'other', model: 'model-b' };
+    await ask(mounted.parent, 'on B');
+    expect(await childRoute(mounted)).toEqual({ provider: 'other', model: 'model-b' });
+  });
+
+  test('comes from the parent\'s requests alone when it was created without any', async () => {
+    const mounted = await setup();
+    const parent = (await mounted.agent({ agentOptions: {} })).agent;
+    decide(parent, () => ({ provider: 'scripted', model: 'model-b' }));
+    await ask(parent, 'first');
+    expect(await childRoute({ ...mounted, parent })).toEqual({ provider: 'scripted', model: 'model-b' });
+  });
+
+  test.each<[AgentOptions, object]>([
+    [{ model: 'model-c' }, { provider: 'other', model: 'model-c' }],
+    [{ provider: 'scripted' }, { provider: 'scripted', model: 'model-b' }],
+    [{ provider: 'scripted', model: 'model-a' }, { provider: 'scripted', model: 'model-a' }],
+    [{ maxTokens: 7 }, { provider: 'other', model: 'model-b', maxTokens: 7 }],
+    [{ model: undefined } as never, { provider: 'other', model: 'model-b' }],
+  ])('%j of the request wins, key by key', async (agentOptions, expected) => {
+    const mounted = await setup();
+    decide(mounted.parent, () => ({ provider: 'other', model: 'model-b' }));
+    await ask(mounted.parent, 'first');
+    expect(await childRoute(mounted, agentOptions)).toEqual(expected);
+  });
+
+  test('a route nobody serves fails as the harness fails it', async () => {
+    const { ctx, parent } = await setup();
+    await ask(parent, 'first');
+    const { result } = await runFork(ctx, parent, 'the task', { agentOptions: { provider: 'nowhere' } });
+    expect(result).toMatchObject({ stopReason: 'error', diagnostic: expect.stringMatching(/^NO_ADAPTER: .*nowhere/) as string });
+  });
+
+  test('of a fork of a fork that asked nothing yet is that of the fork, not of its ancestor', async () => {
+    const mounted = await setup();
+    decide(mounted.parent, () => ({ provider: 'other', model: 'model-b' }));
+    await ask(mounted.parent, 'first');
+    const fork = await mounted.agent({
+      seed: [...mounted.parent.session.events],
+      meta: { seedLength: mounted.parent.session.seq },
+      agentOptions: { provider: 'scripted', model: 'model-c' },
+    });
+    expect(await childRoute({ ...mounted, parent: fork.agent })).toEqual({ provider: 'scripted', model: 'model-c' });
+    decide(fork.agent, () => ({ model: 'model-d' }));
+    await ask(fork.agent, 'own');
+    expect(await childRoute({ ...mounted, parent: fork.agent })).toEqual({ provider: 'scripted', model: 'model-d' });
+  });
+});
+
+/** A model with selectable effort, whose default is `low`. */
+class ThinkingModel extends LlmAdapter {
+  readonly requests: GenerateOptions[] = [];
+
+  override resolveModel(provider: string, model: string): Promise<LlmResolvedModelInfo> {
+    const efforts = ['low', 'high', 'max'].map((id) => ({ id: ReasoningEffortId(id), name: id }));
+    return Promise.resolve({ id: model, name: model, provider, reasoning: { efforts, defaultEffort: ReasoningEffortId('low') } } as LlmResolvedModelInfo);
+  }
+
+  override async *stream(request: GenerateOptions): AsyncIterable<StreamChunk> {
+    this.requests.push(request);
+    yield { type: 'block-start', index: 0, blockType: 'text' };
+    yield { type: 'text-delta', index: 0, text: 'ok' };
+    yield { type: 'block-end', index: 0, block: { type: 'text', text: 'ok' } };
+    yield { type: 'finish', reason: { kind: 'stop' } };
+  }
+}
+
+describe('the reasoning effort of a child', () => {
+  async function thinking(config: { seedBoundary: 'turn' | 'step' }): Promise<Setup & { readonly efforts: (session: { readonly id: SessionId }) => unknown[]; change: { current: Partial<LlmCallConfig> } }> {
+    const thinker = new ThinkingModel();
+    const mounted = await setup({ config, mount: (ctx: Context) => ctx.llm.registerAdapter(['thinking'], thinker) });
+    const parent = (await mounted.agent({ agentOptions: { provider: 'thinking', model: 'm' } })).agent;
+    const change = { current: {} as Partial<LlmCallConfig> };
+    decide(parent, () => change.current);
+    const efforts = (session: { readonly id: SessionId }): unknown[] => thinker.requests
+      .filter((request) => request.sessionId === session.id).map((request) => request.reasoningEffort);
+    return { ...mounted, parent, efforts, change };
+  }
+
+  test.each(['turn', 'step'] as const)('is that of its parent\'s latest request, at `%s`, in every request', async (seedBoundary) => {
+    const { ctx, parent, efforts, change } = await thinking({ seedBoundary });
+    change.current = { reasoningEffort: ReasoningEffortId('high') };
+    await ask(parent, 'first');
+    const { child } = await runFork(ctx, parent, 'the task');
+    await ask(child, 'more');
+    expect(efforts(child.session)).toEqual(['high', 'high']);
+  });
+
+  test('is the adapter\'s default when that was in force', async () => {
+    const { ctx, parent, efforts } = await thinking({ seedBoundary: 'turn' });
+    await ask(parent, 'first');
+    const { child } = await runFork(ctx, parent, 'the task');
+    expect(efforts(child.session)).toEqual(['low']);
+  });
+
+  test('follows a switch in the open turn that the seed does not hold', async () => {
+    const { ctx, parent, efforts, change } = await thinking({ seedBoundary: 'turn' });
+    change.current = { reasoningEffort: ReasoningEffortId('high') };
+    await ask(parent, 'first');
+    change.current = { reasoningEffort: ReasoningEffortId('max') };
+    let forked: Agent | undefined;
+    parent.ctx.on('agent/turn-stopping', async () => {
+      forked ??= (await runFork(ctx, parent, 'the task')).child;
+    });
+    await ask(parent, 'second');
+    expect(efforts(forked!.session)).toEqual(['max']);
+  });
+
+  test('is left to a child on another route', async () => {
+    const { ctx, model, parent, change } = await thinking({ seedBoundary: 'turn' });
+    change.current = { reasoningEffort: ReasoningEffortId('high') };
+    await ask(parent, 'first');
+    const { session, result } = await runFork(ctx, parent, 'the task', { agentOptions: { provider: 'scripted', model: 'model-a' } });
+    expect(result.stopReason).toBe('completed');
+    expect(requestsOf(model, session)[0]?.reasoningEffort).toBeUndefined();
+    const other = await runFork(ctx, parent, 'the task', { agentOptions: { model: 'm2' } });
+    expect(other.session.requestHeader()?.config).toMatchObject({ model: 'm2', reasoningEffort: 'low' });
+  });
+});
