@@ -28,7 +28,7 @@ export class ScriptedModel extends LlmAdapter {
 
   override async *stream(request: GenerateOptions): AsyncIterable<StreamChunk> {
     this.requests.push(request);
-    const given = await this.script(request, this.requests.length - 1);
+    const given = await unlessAborted(this.script(request, this.requests.length - 1), request.signal);
     const answer = typeof given === 'string' ? { text: given } : given;
     let index = 0;
     if (answer.reasoning !== undefined) yield* words(index++, 'reasoning', answer.reasoning);
@@ -41,7 +41,7 @@ export class ScriptedModel extends LlmAdapter {
       yield { type: 'block-end', index, block: { type: 'tool-call', id, name: call.name, arguments: json } };
       index++;
     }
-    await aborted(answer.until, request.signal);
+    await unlessAborted(answer.until, request.signal);
     if (answer.usage !== undefined) yield { type: 'usage', usage: answer.usage };
     yield { type: 'finish', reason: answer.finish ?? { kind: answer.calls === undefined ? 'stop' : 'tool-calls' } as FinishReason };
   }
@@ -53,11 +53,14 @@ function* words(index: number, kind: 'text' | 'reasoning', text: string): Iterab
   yield { type: 'block-end', index, block: { type: kind, text } as ContentBlock };
 }
 
-async function aborted(until: Promise<unknown> | undefined, signal: AbortSignal | undefined): Promise<void> {
-  if (until === undefined) return;
+async function unlessAborted<T>(value: T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
   signal?.addEventListener('abort', abort, { once: true });
   if (signal?.aborted) abort();
-  await Promise.race([until, promise]).finally(() => signal?.removeEventListener('abort', abort));
+  try {
+    return await Promise.race([value, promise]);
+  } finally {
+    signal?.removeEventListener('abort', abort);
+  }
 }

@@ -1,0 +1,126 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { JsonlSessionPersistence } from '@deepseek-ai/dsh-session-persistence-jsonl';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ask, forkOf, requestsOf, runFork, setup, shown } from './support/harness.ts';
+import type { Setup } from './support/harness.ts';
+
+const REFUSAL = 'fork refused: 2 of at most 2 forks are running. Wait for one to finish, or do this work yourself.';
+const hang = (): Promise<string> => new Promise(() => {});
+const two = (): Promise<Setup> => setup({ config: { maxLiveForks: 2 }, script: hang });
+
+test('a start beyond `maxLiveForks` is refused and leaves no child', async () => {
+  const { ctx, parent } = await two();
+  await forkOf(ctx, parent, 'one');
+  await forkOf(ctx, parent, 'two');
+  await expect(forkOf(ctx, parent, 'three')).rejects.toMatchObject({ message: REFUSAL, code: 'FORK_LIMIT' });
+  expect(ctx.agents.list()).toHaveLength(3);
+});
+
+test('starts that overlap are counted from the first moment', async () => {
+  const { ctx, parent } = await two();
+  const starts = await Promise.allSettled(['one', 'two', 'three', 'four'].map((task) => forkOf(ctx, parent, task)));
+  expect(starts.map((start) => start.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected']);
+});
+
+test('the model reads the refusal as the result of its call', async () => {
+  const { model, parent } = await setup({
+    config: { maxLiveForks: 1 },
+    tool: {},
+    script: (_request, index) => index === 0
+      ? { calls: ['one', 'two'].map((prompt) => ({ name: 'subagent_fork', arguments: { description: prompt, prompt } })) }
+      : 'fine',
+  });
+  await ask(parent, 'delegate twice');
+  expect(shown(requestsOf(model, parent.session)[1]!).slice(-2)).toEqual([
+    'result: fine',
+    expect.stringContaining('fork refused: 1 of at most 1 forks are running. Wait for one to finish, or do this work yourself.'),
+  ]);
+});
+
+test('without the option any number may live', async () => {
+  const { ctx, parent } = await setup({ script: hang });
+  await Promise.all(Array.from({ length: 20 }, (_, index) => forkOf(ctx, parent, `task ${index}`)));
+  expect(ctx.agents.list()).toHaveLength(21);
+});
+
+describe('a place is free again', () => {
+  test('when its child is disposed, not when it has answered', async () => {
+    const { ctx, parent } = await setup({ config: { maxLiveForks: 1 } });
+    const run = await forkOf(ctx, parent, 'one');
+    await run.result;
+    await expect(forkOf(ctx, parent, 'two')).rejects.toThrow('1 of at most 1');
+    await run.dispose();
+    await runFork(ctx, parent, 'three');
+  });
+
+  test('when its start fails', async () => {
+    const { ctx, parent } = await setup({ config: { maxLiveForks: 1 } });
+    await expect(forkOf(ctx, parent, 'one', { toolFilter: { allow: ['no such tool'] } })).rejects.toThrow('no such tool');
+    await runFork(ctx, parent, 'two');
+  });
+
+  test('when its signal aborts during the start', async () => {
+    const { ctx, parent } = await setup({ config: { maxLiveForks: 1 } });
+    const controller = new AbortController();
+    const start = forkOf(ctx, parent, 'one', { signal: controller.signal });
+    controller.abort();
+    await expect(start).rejects.toThrow();
+    await runFork(ctx, parent, 'two');
+  });
+
+  test('when its parent goes', async () => {
+    const { ctx, agent, parent } = await setup({ config: { maxLiveForks: 1 }, script: hang });
+    const other = await agent();
+    await forkOf(ctx, other.agent, 'one');
+    await expect(forkOf(ctx, parent, 'two')).rejects.toThrow('1 of at most 1');
+    await other.dispose();
+    await forkOf(ctx, parent, 'three');
+  });
+});
+
+describe('continuable children', () => {
+  async function one(): Promise<Setup & { readonly start: (signal?: AbortSignal) => Promise<{ readonly childId: Setup['parent']['id'] }> }> {
+    const root = await mkdtemp(join(tmpdir(), 'fork-'));
+    const mounted = await setup({
+      config: { maxLiveForks: 1 },
+      mount: (ctx) => ctx.plugin(JsonlSessionPersistence, JsonlSessionPersistence.Config({ root })),
+    });
+    onTestFinished(async () => {
+      await mounted.ctx.fiber.dispose();
+      await rm(root, { recursive: true, force: true });
+    });
+    const { ctx, parent } = mounted;
+    const start = (signal = new AbortController().signal): ReturnType<typeof ctx.subagents.startContinuable> => ctx.subagents.startContinuable({
+      provider: 'fork', label: 'child', signal, request: { parent, prompt: [{ type: 'text', text: 'the task' }] },
+    });
+    return { ...mounted, start };
+  }
+
+  test('count like any other, and free their place when they are released', async () => {
+    const { ctx, parent, start } = await one();
+    const { childId } = await start();
+    await expect(start()).rejects.toThrow('1 of at most 1');
+    await ctx.agents.get(childId)!.whenIdle();
+    await ctx.subagents.drainContinuableChildren(parent, [childId]);
+    await start();
+  });
+
+  test('free their place when the start is cancelled before they live', async () => {
+    const { start } = await one();
+    const controller = new AbortController();
+    const starting = start(controller.signal);
+    controller.abort();
+    await expect(starting).rejects.toThrow();
+    await start();
+  });
+
+  test('keep their place when the signal that started them aborts later', async () => {
+    const { start } = await one();
+    const controller = new AbortController();
+    await start(controller.signal);
+    controller.abort();
+    await expect(start()).rejects.toThrow('1 of at most 1');
+  });
+});
