@@ -64,13 +64,23 @@ export function childSessions(ctx: Context): Session[] {
   return children;
 }
 
-/** Resolves with the next event of this type in this session. */
-export function logged<T extends SessionEventType>(ctx: Context, session: Session, type: T): Promise<SessionEvent<T>> {
+/** Resolves when the next event of this type is logged in this session. */
+export function logged(ctx: Context, session: Session, type: SessionEventType): Promise<void> {
+  return matched(ctx, (subject, event) => subject === session && event.type === type, 1);
+}
+
+/** Resolves when that many whole blocks of answers have been streamed into the sessions that fit. */
+export function streamed(ctx: Context, fits: (session: Session) => boolean, blocks = 1): Promise<void> {
+  return matched(ctx, (session, event) => fits(session) && event.type === 'assistant/chunk' && event.data.chunk.type === 'block-end', blocks);
+}
+
+function matched(ctx: Context, fits: (session: Session, event: SessionEvent) => boolean, times: number): Promise<void> {
+  let left = times;
   return new Promise((resolve) => {
-    const stop = ctx.on('session/event', (subject, event) => {
-      if (subject !== session || event.type !== type) return;
+    const stop = ctx.on('session/event', (session, event) => {
+      if (!fits(session, event) || --left > 0) return;
       stop();
-      resolve(event as SessionEvent<T>);
+      resolve();
     });
   });
 }
