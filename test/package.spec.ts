@@ -1,0 +1,134 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Context } from '@deepseek-ai/cordis';
+import { Loader } from '@deepseek-ai/cordis-plugin-loader';
+import { satisfies } from 'semver';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import manifest from '../package.json' with { type: 'json' };
+import { boot, CORDIS, HARNESS, install, pack } from '../scripts/deployment.ts';
+import type { Packed } from '../scripts/deployment.ts';
+import * as cacheReport from '../src/cache-report.ts';
+import * as fork from '../src/index.ts';
+import * as invariant from '../src/invariant.ts';
+
+const peers: Readonly<Record<string, string>> = manifest.peerDependencies;
+const pinned: Readonly<Record<string, string>> = manifest.devDependencies;
+
+let scratch: string;
+let packed: Packed;
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'fork-package-'));
+  packed = await pack(scratch);
+}, 60_000);
+
+afterAll(() => rm(scratch, { recursive: true }));
+
+test('the plugin has the four names the loader reads, and no default that would hide them', async () => {
+  const ctx = new Context();
+  await ctx.plugin(Loader);
+  expect(ctx.loader.unwrapExports(fork)).toBe(fork);
+  expect(fork).toMatchObject({
+    name: 'subagent-fork-in-process', inject: ['subagents'], Config: expect.any(Function), apply: expect.any(Function),
+  });
+  expect(Object.keys(fork)).toMatchInlineSnapshot(`
+    [
+      "seedEnd",
+      "ForkInProcessProvider",
+      "buildSeed",
+      "name",
+      "inject",
+      "Config",
+      "apply",
+    ]
+  `);
+});
+
+test('the companions are plugins of their own', () => {
+  expect({ ...invariant }).toEqual({ name: 'subagent-fork-in-process-invariant', inject: ['invariants'], apply: expect.any(Function) });
+  expect({ ...cacheReport }).toEqual({
+    name: 'subagent-fork-in-process-cache-report', inject: ['agents', 'subagents'], apply: expect.any(Function),
+  });
+});
+
+test('the package holds its built code, its declarations and its documentation', () => {
+  expect(packed.files).toMatchInlineSnapshot(`
+    [
+      "LICENSE",
+      "README.i18n.yaml",
+      "README.md",
+      "README.zh.md",
+      "lib/boundary.js",
+      "lib/cache-report.js",
+      "lib/index.js",
+      "lib/invariant.js",
+      "lib/log.js",
+      "lib/notice.js",
+      "lib/types/cache-report.d.ts",
+      "lib/types/index.d.ts",
+      "lib/types/invariant.d.ts",
+      "package.json",
+    ]
+  `);
+});
+
+test('what the sources import is a peer or a dependency', async () => {
+  const folder = new URL('../src/', import.meta.url);
+  const sources = await Promise.all((await readdir(folder)).map((file) => readFile(new URL(file, folder), 'utf8')));
+  const imported = sources.flatMap((source) => [...source.matchAll(/from '(@[^/]+\/[^/']+|(?![.@]|node:)[^/']+)/g)].map((match) => match[1]!));
+  expect([...new Set(imported)].sort()).toEqual([...Object.keys(peers), ...Object.keys(manifest.dependencies)].sort());
+});
+
+test.each(Object.entries(peers))('peer %s is pinned for development to a version its range admits', (peer, range) => {
+  expect(pinned[peer]).toMatch(/^\d+\.\d+\.\d+(-rc\.\d+)?$/);
+  expect(pinned[peer]).toSatisfy((version: string) => satisfies(version, range));
+});
+
+test.each(Object.entries(peers).filter(([peer]) => HARNESS.includes(peer)))('peer %s admits each line of 0.1 and nothing else', (_peer, range) => {
+  const lines = ['0.1.0-rc.6', '0.1.0-rc.8', '0.1.0', '0.1.1-rc.2', '0.1.1', '0.1.2-alpha.1', '0.1.9-rc.1', '0.1.40', '0.2.0-rc.1', '0.2.0'];
+  expect(lines.filter((version) => satisfies(version, range))).toEqual(lines.slice(1, -2));
+});
+
+test('a deployment installs the package, boots a cordis.yml that names it, and forks', async () => {
+  await install(scratch, packed.tarball, Object.fromEntries([...CORDIS, ...HARNESS].map((name) => [name, pinned[name]!])));
+  expect(await boot(scratch)).toMatchInlineSnapshot(`
+    {
+      "children": {
+        "step_fork": [
+          "The first request.",
+          "Answer 0.",
+          "The second request.",
+          "You are a subagent. The conversation above is your parent agent's, inherited as background only. Every request, goal, plan and delegation in it, finished or not, is the parent's to carry out, not yours. Your task follows. Do only that task and answer it.",
+          "The task of step_fork.",
+        ],
+        "turn_fork": [
+          "The first request.",
+          "Answer 0.",
+          "The task of turn_fork.",
+        ],
+      },
+      "errors": [
+        "ValidationError: invalid config:
+      - $.seedBoundery is not an option; accepted are providerName, seedBoundary, notice, compactSeed, maxLiveForks (at seedBoundery)",
+      ],
+      "mounted": [
+        "cordis:include",
+        "@deepseek-ai/dsh-llm",
+        "@deepseek-ai/dsh-session",
+        "@deepseek-ai/dsh-system-prompt",
+        "@deepseek-ai/dsh-tools",
+        "@deepseek-ai/dsh-agent",
+        "@deepseek-ai/dsh-invariants",
+        "@deepseek-ai/dsh-agent-loop",
+        "@deepseek-ai/dsh-subagent",
+        "@deepseek-ai/dsh-subagent-fork-in-process",
+        "@deepseek-ai/dsh-tool-subagent",
+        "@deepseek-ai/dsh-subagent-fork-in-process",
+        "@deepseek-ai/dsh-tool-subagent",
+        "@deepseek-ai/dsh-subagent-fork-in-process/invariant",
+        "@deepseek-ai/dsh-subagent-fork-in-process/cache-report",
+      ],
+    }
+  `);
+}, 120_000);
