@@ -5,6 +5,7 @@
  */
 import { deriveEventMessage } from '@deepseek-ai/dsh-session';
 import type { AgentCancelCause, Session, SessionEvent } from '@deepseek-ai/dsh-session';
+import type { SubagentResult } from '@deepseek-ai/dsh-subagent';
 import { readLog } from './log.ts';
 
 /** The bound of `SubagentResult.diagnostic`, in UTF-8 bytes; the fact is dsh-subagent's. */
@@ -30,15 +31,30 @@ const CANCELLED_BY: Readonly<Record<AgentCancelCause['kind'], string>> = {
   disposed: 'its disposal',
 };
 
+/** Variables whose values must not show, by name; `process.env` for a host. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * A run's result with the cause of its failure, when it did not complete and has none yet.
+ * @param result - the driver's result.
+ * @param session - the child's session.
+ * @param environment - variables whose values must not show.
+ * @returns the same result, or a copy with `diagnostic`.
+ */
+export function withDiagnostic(result: SubagentResult, session: Session, environment: Environment): SubagentResult {
+  if (result.stopReason === 'completed' || result.diagnostic !== undefined) return result;
+  return { ...result, diagnostic: diagnose(session, environment) };
+}
+
 /**
  * The cause of a run that did not complete: a code and a message from the child's own last turn.
  * Tool inputs, tool results, environment values, credentials and raw payloads are taken out of the
  * message, and the whole is cut at {@link DIAGNOSTIC_BYTES} on a character boundary.
  * @param session - the child's session.
- * @param environment - variables whose values must not show, by name; `process.env` for a host.
+ * @param environment - variables whose values must not show.
  * @returns one line, `CODE: message`.
  */
-export function diagnose(session: Session, environment: Readonly<Record<string, string | undefined>>): string {
+export function diagnose(session: Session, environment: Environment): string {
   const events = readLog(session);
   const end = events.findLast((event) => event.type === 'turn/end');
   const own = end !== undefined && end.seq >= (session.header.seedLength ?? 0) ? end : undefined;
@@ -65,7 +81,7 @@ function failure({ code, message }: { readonly code: string; readonly message: s
 }
 
 /** Texts that must not show, each with what stands in its place, longest first. */
-function withheld(events: readonly SessionEvent[], environment: Readonly<Record<string, string | undefined>>): [string, string][] {
+function withheld(events: readonly SessionEvent[], environment: Environment): [string, string][] {
   const texts: [string, string][] = [];
   for (const [name, value] of Object.entries(environment)) texts.push([value ?? '', `$${name}`]);
   for (const event of events) {

@@ -9,11 +9,11 @@ import type { SessionId } from '@deepseek-ai/dsh-session';
 import { SubagentError } from '@deepseek-ai/dsh-subagent';
 import type {
   ContinuableCreateRequest, ContinuableCreateSpec, ResolvedSubagentStartRequest, SubagentCapabilities, SubagentProvider,
-  SubagentResult, SubagentRun,
+  SubagentRun,
 } from '@deepseek-ai/dsh-subagent';
 import { startInProcessRun } from '@deepseek-ai/dsh-subagent-in-process-driver';
 import type { ResolvedConfig } from './config.ts';
-import { diagnose } from './diagnostic.ts';
+import { withDiagnostic } from './diagnostic.ts';
 import { LiveForks } from './live-forks.ts';
 import { readLog } from './log.ts';
 import { childOptions, followEffort, latestRoute, selectRoute } from './route.ts';
@@ -64,7 +64,7 @@ export class ForkInProcessProvider implements SubagentProvider {
       const run = await startInProcessRun({ ...request, agentOptions }, events.length > 0 ? { seed: events } : {});
       const child = run.localAgent!;
       followEffort(child, route);
-      return { ...run, result: run.result.then((result) => withDiagnostic(child, result)) };
+      return { ...run, result: run.result.then((result) => withDiagnostic(result, child.session, process.env)) };
     });
   }
 
@@ -113,9 +113,4 @@ function assertAlive(parent: Agent): void {
   if (parent.ctx.fiber.uid === null) {
     throw new SubagentError(`fork refused: the parent agent ${parent.id} is gone; expected a live agent`, 'PARENT_GONE');
   }
-}
-
-/** A result that says why its run did not complete. What the driver says itself is kept. */
-function withDiagnostic(child: Agent, result: SubagentResult): SubagentResult {
-  return result.stopReason === 'completed' ? result : { diagnostic: diagnose(child.session, process.env), ...result };
 }

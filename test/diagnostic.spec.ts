@@ -2,7 +2,7 @@ import { createToolResultMessage, CallId } from '@deepseek-ai/dsh-llm';
 import { Session, SessionId } from '@deepseek-ai/dsh-session';
 import type { SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session';
 import { describe, expect, test } from 'vitest';
-import { diagnose, DIAGNOSTIC_BYTES } from '../src/diagnostic.ts';
+import { diagnose, DIAGNOSTIC_BYTES, withDiagnostic } from '../src/diagnostic.ts';
 
 /** A child's session with one turn that called a tool and ended for this reason. */
 function child(reason: TurnEndReason, tool?: { readonly input: string; readonly result: string }): Session {
@@ -21,6 +21,22 @@ function child(reason: TurnEndReason, tool?: { readonly input: string; readonly 
 }
 
 const failed = (message: string, code = 'BAD_REQUEST'): TurnEndReason => ({ kind: 'error', error: { message, code } });
+
+describe('a result', () => {
+  test('of a completed run stays as it is', () => {
+    const result = { output: [], stopReason: 'completed' } as const;
+    expect(withDiagnostic({ ...result, output: [] }, child({ kind: 'completed' }), {})).toEqual(result);
+  });
+
+  test('with a diagnostic of the driver\'s keeps it', () => {
+    const result = { output: [], stopReason: 'error', diagnostic: 'the driver knows better' } as const;
+    expect(withDiagnostic({ ...result, output: [] }, child(failed('other')), {})).toEqual(result);
+  });
+
+  test('of any other run gets the cause', () => {
+    expect(withDiagnostic({ output: [], stopReason: 'error' }, child(failed('away')), {})).toEqual({ output: [], stopReason: 'error', diagnostic: 'BAD_REQUEST: away' });
+  });
+});
 
 describe('the cause', () => {
   test.each<[TurnEndReason, string]>([

@@ -68,7 +68,7 @@ describe('4: the cause of a child\'s failure', () => {
     expect(right).toBe(`${wrong}\nDiagnostic: CONTEXT_WINDOW_EXCEEDED: ${message}`);
   });
 
-  test('that the driver gives itself is kept', async () => {
+  test('is said of a run cut at its token limit, too', async () => {
     const { here: { ctx, parent } } = await both({ script: () => ({ finish: { kind: 'max-tokens' } }) });
     const { result } = await runFork(ctx, parent, 'the task');
     expect(result).toEqual({ output: [], stopReason: 'max-tokens', diagnostic: 'MAX_TOKENS: the answer reached the output-token limit' });
