@@ -77,7 +77,7 @@ test('what the sources import is a peer or a dependency', async () => {
   const folder = new URL('../src/', import.meta.url);
   const sources = await Promise.all((await readdir(folder)).map((file) => readFile(new URL(file, folder), 'utf8')));
   const imported = sources.flatMap((source) => [...source.matchAll(/from '(@[^/]+\/[^/']+|(?![.@]|node:)[^/']+)/g)].map((match) => match[1]!));
-  expect([...new Set(imported)].sort()).toEqual([...Object.keys(peers), ...Object.keys(manifest.dependencies)].sort());
+  expect([...new Set(imported)].toSorted()).toEqual([...Object.keys(peers), ...Object.keys(manifest.dependencies)].toSorted());
 });
 
 test.each(Object.entries(peers))('peer %s is pinned for development to a version its range admits', (peer, range) => {
