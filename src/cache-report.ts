@@ -35,7 +35,7 @@ export interface CacheReport {
   readonly cachedTokens: number | undefined;
   /** The cached part of the prompt, from 0 to 1. */
   readonly cachedShare: number | undefined;
-  /** The part of the prompt, from 0 to 1, that the parent's latest request would fill. */
+  /** The most of it, from 0 to 1, that the parent's latest request can give: its prompt tokens over the child's. */
   readonly expectedShare: number | undefined;
   /** The first part that differs from the parent's latest request, of which there may be none. */
   readonly difference: PrefixDifference | undefined;
@@ -136,7 +136,7 @@ function reportLine({ kind, parentId, childId, provider, route, difference, ...c
   return [
     `"${provider}": child ${childId} of ${parentId} ${kind === 'start' ? 'started' : 'resumed'} on ${route.provider}/${route.model};`,
     `inherited messages: ${inheritedMessages};`,
-    `${cachedTokens ?? '?'} of ${prompt ?? '?'} prompt tokens from cache (${percent(cachedShare)}, expected ${percent(expectedShare)});`,
+    `${cachedTokens ?? '?'} of ${prompt ?? '?'} prompt tokens from cache (${percent(cachedShare)}, expected at most: ${percent(expectedShare)});`,
     difference === undefined
       ? 'the parent has made no request to compare with'
       : `first difference from the parent's latest request: ${difference.part} (${difference.reason})`,

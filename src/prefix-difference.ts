@@ -106,9 +106,9 @@ function historyReason({ messages: parent }: AssembledRequest, { messages: child
   const at = parent.findIndex((expected, index) => !isSame(expected, child[index]));
   if (at === -1) return undefined;
   const found = child[at];
-  const isCompacted = found?.isReplacement || (parent[at]!.isReplacement && found !== undefined && isInherited(found.message));
-  if (isCompacted) return `compaction in between, from message ${at + 1} on`;
-  if (found !== undefined && isInherited(found.message)) return `message ${at + 1} differs`;
+  const isParents = found !== undefined && isInherited(found.message);
+  if (found?.isReplacement === true || (isParents && parent[at]!.isReplacement)) return `compaction in between, from message ${at + 1} on`;
+  if (isParents) return `message ${at + 1} differs`;
   const missing = parent.length - at;
   return `history ends ${missing} ${missing === 1 ? 'message' : 'messages'} early`;
 }

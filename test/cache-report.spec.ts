@@ -359,7 +359,9 @@ describe('what is not known stays open', () => {
     const { agent: parent } = await agent();
     await ask(parent, 'question');
     await runFork(ctx, parent, 'THE TASK');
-    expect(reports).toMatchObject([{ promptTokens: undefined, cachedTokens: undefined, cachedShare: undefined, expectedShare: undefined, difference: none }]);
+    expect(reports).toMatchObject([
+      { promptTokens: undefined, cachedTokens: undefined, cachedShare: undefined, expectedShare: undefined, difference: none },
+    ]);
   });
 
   test.for([[{ inputTokens: 10, outputTokens: 1 }, 10, 1], [{ inputTokens: 0, outputTokens: 0 }, 0, undefined]] as const)(
@@ -480,7 +482,7 @@ test('no byte of any request and no assembled prompt depends on the companion', 
   const seen = async (companion?: false): Promise<unknown> => {
     const { ctx, parent, endpoint } = await wired({ ...(companion === false && { companion }), script: (_request, index) => [delegate('A', 'B')][index] ?? 'done' });
     await ask(parent, 'question');
-    return { prompt: await ctx.systemPrompt.assemble(), bodies: endpoint.requests.map(({ raw }) => raw).sort() };
+    return { prompt: await ctx.systemPrompt.assemble(), bodies: endpoint.requests.map(({ raw }) => raw).toSorted() };
   };
   expect(await seen()).toEqual(await seen(false));
 });
@@ -498,7 +500,7 @@ test('one line says it all, and again what is not known', async () => {
   const readable = [...ids].reduce((text, [id, name]) => text.replaceAll(id, name), logs.filter((line) => line.includes('tokens')).join('\n'));
   expect(parent.session.seq).toBe(0);
   expect(readable).toMatchInlineSnapshot(`
-    ""fork": child child-0 of parent-0 started on scripted/model-a; inherited messages: 2; 750 of 1000 prompt tokens from cache (75 %, expected 100 %); first difference from the parent's latest request: tools (tool \`subagent_fork\` removed)
-    "fork": child child-1 of parent-1 started on scripted/model-a; inherited messages: 0; ? of ? prompt tokens from cache (unknown, expected unknown); the parent has made no request to compare with"
+    ""fork": child child-0 of parent-0 started on scripted/model-a; inherited messages: 2; 750 of 1000 prompt tokens from cache (75 %, expected at most: 100 %); first difference from the parent's latest request: tools (tool \`subagent_fork\` removed)
+    "fork": child child-1 of parent-1 started on scripted/model-a; inherited messages: 0; ? of ? prompt tokens from cache (unknown, expected at most: unknown); the parent has made no request to compare with"
   `);
 });

@@ -64,8 +64,8 @@ test('the first part in the order of prefilling is named', () => {
     [{ config: { model: 'A' } }, { config: { model: 'B' } }],
   ];
   const found = parts.map((_part, index) => {
-    const differing = parts.slice(0, index + 1);
-    return compare(Object.assign({}, ...differing.map(([parent]) => parent)), Object.assign({}, ...differing.map(([, child]) => child))).part;
+    const [parent, child] = [0, 1].map((side) => Object.assign({}, ...parts.slice(0, index + 1).map((pair) => pair[side])) as Given);
+    return compare(parent!, child!).part;
   });
   expect(found).toEqual(['history', 'system', 'tools', 'route']);
 });
