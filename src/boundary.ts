@@ -50,16 +50,24 @@ function stepEnd(events: readonly SessionEvent[]): number {
 }
 
 /**
- * Where the answer to an open step's request begins. Input logged behind streamed chunks belongs
- * to a retried request (an overflow is compacted and asked again), so the answer begins after it.
+ * Where the answer to an open step's request begins. A request that failed may be asked again with
+ * new input (an overflow is compacted first); the answer then begins behind that input.
  */
 function answerStart(events: readonly SessionEvent[], from: number): number {
   let start: number | undefined;
+  let failed = false;
   for (let index = from; index < events.length; index++) {
     const event = events[index]!;
     if (event.type === 'assistant/message') return start ?? index;
-    if (event.type === 'assistant/chunk') start ??= index;
-    else if (isSurfaceEvent(event)) start = undefined;
+    if (event.type === 'assistant/chunk') {
+      start ??= index;
+      failed = isFailure(event);
+    } else if (failed && isSurfaceEvent(event)) start = undefined;
   }
   return start ?? events.length;
+}
+
+/** Whether a chunk ends its answer without a message. */
+function isFailure({ data: { chunk } }: SessionEvent<'assistant/chunk'>): boolean {
+  return chunk.type === 'finish' && (chunk.reason.kind === 'error' || chunk.reason.kind === 'aborted');
 }

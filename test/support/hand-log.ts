@@ -1,0 +1,107 @@
+/** Session logs written by hand, one word an event. */
+import { CompactionId, compactCheckpointSource } from '@deepseek-ai/dsh-compaction';
+import { CallId, createAssistantMessage, createToolResultMessage, createUserMessage } from '@deepseek-ai/dsh-llm';
+import type { StreamChunk, UserMessage } from '@deepseek-ai/dsh-llm';
+import type {} from '@deepseek-ai/dsh-plan-mode';
+import { Session, SessionId } from '@deepseek-ai/dsh-session';
+import type { SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session';
+
+/**
+ * What a word of {@link handLog} logs:
+ *
+ * - `queue` a waiting prompt, `plan` a switch of plan mode;
+ * - `turn`, `step`, `/step` and `/turn` their marks; `/cancelled` and `/failed` end a turn too;
+ * - `ask` a user's message, `tell` a plugin's, `compact` a summary in the place of every message, if there is one;
+ * - `chunk` a piece of an answer, `fail` the piece that ends one in an error, `abort` in an abort;
+ * - `say` an answer without calls, `call1` one that calls a tool, `call2` two tools, `call3` three;
+ * - `result` the result of the first call that has none.
+ */
+export type Word = 'queue' | 'plan' | 'turn' | 'step' | '/step' | '/turn' | '/cancelled' | '/failed'
+  | 'ask' | 'tell' | 'compact' | 'chunk' | 'fail' | 'abort' | 'say' | 'call1' | 'call2' | 'call3' | 'result';
+
+const FAILURE = { code: 'UNKNOWN', message: 'it failed' };
+
+/** A real session's log of these words. */
+export function handLog(words: readonly Word[]): readonly SessionEvent[] {
+  const writer = new Writer();
+  for (const word of words) writer.write(word);
+  return writer.session.events;
+}
+
+class Writer {
+  readonly session: Session = Session.create(SessionId('by-hand'));
+  private turn = 0;
+  private step = 0;
+  private readonly pending: { readonly callId: CallId; readonly seq: number }[] = [];
+
+  write(word: Word): void {
+    const { session } = this;
+    switch (word) {
+      case 'queue': session.append('agent/inbox/spliced', { target: 'next-turn', start: 0, inserted: [] }); break;
+      case 'plan': session.append('plan/mode', { active: true }); break;
+      case 'turn': session.append('turn/start', { turn: ++this.turn }); this.step = 0; break;
+      case 'step': session.append('step/start', { ...this.open, step: ++this.step }); break;
+      case '/step': session.append('step/end', this.open); break;
+      case '/turn': this.end({ kind: 'completed' }); break;
+      case '/cancelled': this.end({ kind: 'aborted', reason: { kind: 'user' } }); break;
+      case '/failed': this.end({ kind: 'error', error: FAILURE }); break;
+      case 'ask': session.append('user/message', message({ kind: 'user' }), { surfaceOp: 'append' }); break;
+      case 'tell': session.append('user/message', message({ kind: 'plugin', plugin: 'other' }), { surfaceOp: 'append' }); break;
+      case 'compact': this.compact(); break;
+      case 'chunk': this.stream({ type: 'text-delta', index: 0, text: 'so' }); break;
+      case 'fail': this.stream({ type: 'finish', reason: { kind: 'error', failure: FAILURE } }); break;
+      case 'abort': this.stream({ type: 'finish', reason: { kind: 'aborted', failure: FAILURE } }); break;
+      case 'say': this.answer(0); break;
+      case 'call1': this.answer(1); break;
+      case 'call2': this.answer(2); break;
+      case 'call3': this.answer(3); break;
+      case 'result': this.result(); break;
+    }
+  }
+
+  private get open(): { readonly turn: number; readonly step: number } {
+    return { turn: this.turn, step: this.step };
+  }
+
+  private stream(chunk: StreamChunk): void {
+    this.session.append('assistant/chunk', { ...this.open, chunk });
+  }
+
+  private end(reason: TurnEndReason): void {
+    this.session.append('turn/end', { turn: this.turn, reason });
+  }
+
+  private compact(): void {
+    const nodes = [...this.session.surface.nodes];
+    if (nodes.length === 0) return;
+    this.session.append('user/message', message(compactCheckpointSource(CompactionId('by-hand'))), {
+      surfaceOp: { op: 'replace', start: nodes[0]!, end: nodes.at(-1)! }, sourceEventSeqs: nodes,
+    });
+  }
+
+  private answer(calls: number): void {
+    const ids = Array.from({ length: calls }, (_, index) => CallId(`${this.turn}.${this.step}.${index}`));
+    this.session.append('assistant/message', {
+      ...this.open,
+      message: createAssistantMessage({
+        content: [{ type: 'text', text: 'so' }, ...ids.map((id) => ({ type: 'tool-call' as const, id, name: 'peek', arguments: '{}' }))],
+        source: { provider: 'scripted', model: 'model-a' },
+      }),
+    }, { surfaceOp: 'append' });
+    for (const callId of ids) {
+      const { seq } = this.session.append('tool/call', { ...this.open, callId, name: 'peek', arguments: '{}' });
+      this.pending.push({ callId, seq });
+    }
+  }
+
+  private result(): void {
+    const { callId, seq } = this.pending.shift()!;
+    this.session.append('tool/result', {
+      ...this.open, message: createToolResultMessage({ callId, content: [{ type: 'text', text: 'it' }], isError: false }),
+    }, { surfaceOp: 'append', sourceEventSeqs: [seq] });
+  }
+}
+
+function message(source: UserMessage['source']): UserMessage {
+  return createUserMessage({ content: [{ type: 'text', text: 'do' }], source });
+}
