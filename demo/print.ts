@@ -5,7 +5,8 @@
  */
 import { styleText } from 'node:util';
 
-const WIDTH = Math.min(process.stdout.columns ?? 100, 100);
+/** A terminal's own width, at most 100. What is no terminal has none. */
+const WIDTH = Math.min(process.stdout.columns || 100, 100);
 const LABEL = 10;
 
 /**

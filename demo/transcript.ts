@@ -72,11 +72,12 @@ export class Transcript {
 
   private count(session: Session, { data: { turn, step, usage } }: SessionEvent<'assistant/message'>): void {
     const child = this.children.get(session.id);
+    const { inputTokens, cacheReadTokens = 0 } = usage ?? {};
     this.rows.push({
       request: `${child === undefined ? `turn ${turn}` : 'task'}, step ${step}`,
       agent: child?.provider ?? 'parent',
       messages: session.surface.nodes.length - 1,
-      promptTokens: usage && usage.inputTokens + (usage.cacheReadTokens ?? 0),
+      promptTokens: inputTokens === undefined ? undefined : inputTokens + cacheReadTokens,
       cachedTokens: usage?.cacheReadTokens,
     });
   }
