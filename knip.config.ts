@@ -1,0 +1,19 @@
+import type { KnipConfig } from 'knip';
+
+/** A row of a cordis.yml uses the package it names. */
+const rows = (text: string): string => [...text.matchAll(/name: '(@[^']+)'/g)].map(([, name]) => `import '${name}';`).join('\n');
+
+const config: KnipConfig = {
+  entry: [
+    'src/{index,invariant,cache-report}.ts',
+    '{demo,bench}/main.ts',
+    'scripts/{compat,readme}.ts',
+    'scripts/deployment/main.ts',
+    '{demo,scripts,test}/**/*.yml',
+  ],
+  project: ['{src,test,demo,bench,soak,scripts}/**/*.{ts,yml}', '*.config.ts'],
+  compilers: { yml: rows },
+  ignoreExportsUsedInFile: { interface: true, type: true },
+};
+
+export default config;

@@ -1,0 +1,10 @@
+import { mergeConfig } from 'vitest/config';
+import type { ViteUserConfig } from 'vitest/config';
+import base from './vitest.config.ts';
+
+/** Without the specs that run the sources in another process and the one that takes minutes. */
+const config: ViteUserConfig = mergeConfig(base, {
+  test: { exclude: ['test/package.spec.ts', 'test/demo.spec.ts', 'test/random.spec.ts'], typecheck: { enabled: false } },
+});
+
+export default config;
