@@ -13,17 +13,19 @@ export const NOTICE_PLUGIN = 'subagent-fork-in-process';
 /** How a turn ended that its request stays unfulfilled. */
 type Abandonment = 'cancelled' | 'failed';
 
+const ENDINGS: Readonly<Record<Abandonment, string>> = { cancelled: 'was cancelled', failed: 'failed' };
+
 /**
  * The standard notice.
  * @param abandoned - how inherited turns ended unfulfilled; empty when none did.
  * @returns a few sentences in English, true of any fork.
  */
 export function noticeText(abandoned: ReadonlySet<Abandonment>): string {
-  const kinds = [...abandoned].sort().join(' or ');
+  const endings = [...abandoned].sort().map((kind) => ENDINGS[kind]).join(' or ');
   return [
     'You are a subagent. The conversation above is your parent agent\'s, inherited as background only.',
     'Every request, goal, plan and delegation in it, finished or not, is the parent\'s to carry out, not yours.',
-    ...(kinds === '' ? [] : [`At least one request above was ${kinds}; it stays so.`]),
+    ...(endings === '' ? [] : [`At least one request above ${endings}; it stays so.`]),
     'Your task follows. Do only that task and answer it.',
   ].join(' ');
 }
@@ -46,6 +48,7 @@ export function abandonedKinds(events: readonly SessionEvent[]): Set<Abandonment
       const kind = event.data.reason.kind;
       if (kind === 'aborted') abandoned.push({ kind: 'cancelled', asked });
       else if (kind === 'error') abandoned.push({ kind: 'failed', asked });
+      asked = [];
     }
   }
   return new Set(abandoned.filter((turn) => turn.asked.some((seq) => !replaced.has(seq))).map((turn) => turn.kind));

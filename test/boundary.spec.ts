@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seedEnd } from '../src/boundary.ts';
 import type { SeedBoundary } from '../src/boundary.ts';
+import { grown } from './support/arbitrary-log.ts';
 import { handLog } from './support/hand-log.ts';
 import type { Word } from './support/hand-log.ts';
 
@@ -56,33 +57,7 @@ describe('a seed ends', () => {
   });
 });
 
-/** Logs that a loop could have written, up to any of their events, and how the whole log goes on from there. */
-interface Grown {
-  readonly log: readonly SessionEvent[];
-  readonly whole: readonly SessionEvent[];
-}
-
 const BOUNDARIES: readonly SeedBoundary[] = ['turn', 'step'];
-
-const some = (words: readonly Word[], maxLength = 2): fc.Arbitrary<Word[]> => fc.array(fc.constantFrom(...words), { maxLength });
-const sequence = (...parts: readonly (Word | fc.Arbitrary<readonly Word[]>)[]): fc.Arbitrary<Word[]> =>
-  fc.tuple(...parts.map((part) => typeof part === 'string' ? fc.constant([part]) : part)).map((all) => all.flat());
-const repeated = (part: fc.Arbitrary<readonly Word[]>, maxLength: number): fc.Arbitrary<Word[]> =>
-  fc.array(part, { maxLength }).map((all) => all.flat());
-const one = (...choices: readonly (readonly Word[])[]): fc.Arbitrary<readonly Word[]> => fc.constantFrom(...choices);
-
-const failure = sequence(some(['chunk', 'queue']), one(['fail'], ['abort']), some(['compact', 'tell', 'plan']));
-const answer = sequence(
-  some(['chunk', 'queue'], 3),
-  one([], ['say'], ['call1', 'result'], ['call1', 'tell', 'result'], ['call3', 'result', 'queue', 'result', 'result', 'plan']),
-);
-const step = (retries: number): fc.Arbitrary<Word[]> =>
-  sequence('step', some(['ask', 'tell', 'queue']), repeated(failure, retries), answer, '/step', some(['queue', 'compact', 'plan']));
-const turn = (retries: number): fc.Arbitrary<Word[]> =>
-  sequence('queue', 'turn', some(['queue']), repeated(step(retries), 3), one(['/turn'], ['/cancelled'], ['/failed']), some(['queue', 'plan', 'tell', 'compact']));
-const grown = (retries: number): fc.Arbitrary<Grown> =>
-  fc.tuple(sequence(some(['queue', 'plan']), repeated(turn(retries), 3)).map(handLog), fc.nat())
-    .map(([whole, cut]) => ({ whole, log: whole.slice(0, cut % (whole.length + 1)) }));
 
 /** How often a type occurs. */
 const count = (events: readonly SessionEvent[], type: SessionEvent['type']): number => events.filter((event) => event.type === type).length;
@@ -106,8 +81,7 @@ function defined(events: readonly SessionEvent[], boundary: SeedBoundary): numbe
   return closed.findLastIndex(({ type }) => type !== 'agent/inbox/spliced') + 1;
 }
 
-const holds = <T>(arbitrary: fc.Arbitrary<T>, property: (value: T) => void): void =>
-  fc.assert(fc.property(arbitrary, property), { numRuns: 100 });
+const holds = <T>(arbitrary: fc.Arbitrary<T>, property: (value: T) => void): void => fc.assert(fc.property(arbitrary, property));
 
 describe('in any log', () => {
   test('a seed ends where the definition says', () => {

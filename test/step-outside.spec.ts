@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import * as fork from '../src/index.ts';
-import { added, behind, calls, childSessions, CLOSED_STEP, CLOSED_TURN, logged, NOTICE, peeking, replies } from './support/delegation.ts';
+import {
+  added, behind, calls, childSessions, CLOSED_STEP, CLOSED_TURN, logged, NOTICE, peeking, replies, streamed, userMessage,
+} from './support/delegation.ts';
 import { ask, inherited, registerTool, requestsOf, runFork, say, shown } from './support/harness.ts';
 
 describe('a fork from outside a tool', () => {
@@ -21,6 +23,19 @@ describe('a fork from outside a tool', () => {
     rest.resolve();
     await parent.whenIdle();
     expect(parent.session.events.at(-1)?.data).toEqual({ turn: 1, reason: { kind: 'completed' } });
+  });
+
+  test('while the parent streams and a plugin tells it something inherits the request as it was asked', async () => {
+    const rest = Promise.withResolvers<void>();
+    const { ctx, model, parent } = await peeking({ script: replies({ 'user: Hello.': { text: 'Hello', until: rest.promise } }) });
+    say(parent, 'Hello.');
+    await streamed(ctx, () => true);
+    parent.session.append('user/message', userMessage('By the way.'), { surfaceOp: 'append' });
+    const { session } = await runFork(ctx, parent, 'Check it.');
+    expect(behind(requestsOf(model, session)[0]!, model.requests[0]!)).toEqual([NOTICE, 'user: Check it.']);
+    expect(added(session, parent.session)).toEqual(CLOSED_STEP);
+    rest.resolve();
+    await parent.whenIdle();
   });
 
   test('while the parent waits for its model inherits the request that waits', async () => {
