@@ -20,8 +20,9 @@ if (endpoint !== undefined) {
 }
 console.log('A parent agent with three ways to delegate: spawn, fork at `turn` and fork at `step`.');
 console.log(endpoint === undefined
-  ? 'DeepSeek answers. npm start -- "a task" gives the parent your task.'
+  ? 'DeepSeek answers.'
   : 'The model is scripted and answers on loopback; everything else is real. With DEEPSEEK_API_KEY set, DeepSeek answers.');
+console.log('npm start -- "a task" gives the parent a task of your own.');
 
 process.chdir(join(import.meta.dirname, '..'));
 const ctx = await boot(join(import.meta.dirname, 'cordis.yml'));
