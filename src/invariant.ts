@@ -1,13 +1,73 @@
 /**
- * Companion plugin that owns this package's place in the harness's invariant service.
+ * Companion plugin that checks, through the harness's invariant service, that every child of this
+ * package's providers inherits exactly what its parent showed.
  *
  * @module @deepseek-ai/dsh-subagent-fork-in-process/invariant
  */
 import type { Context } from '@deepseek-ai/cordis';
-import type {} from '@deepseek-ai/dsh-invariants';
+import type { InvariantFailure, InvariantInstaller } from '@deepseek-ai/dsh-invariants';
+import type { Session, SessionHeader, SessionId } from '@deepseek-ai/dsh-session';
+import { inheritanceAt, inheritanceFault } from './inheritance.ts';
+import type { Inheritance } from './inheritance.ts';
+import { readLog } from './log.ts';
+import type {} from './seeding.ts';
 
 export const name = 'subagent-fork-in-process-invariant';
 export const inject: string[] = ['invariants'];
 export const apply = (ctx: Context): Promise<() => void> => Promise.resolve(
-  ctx.invariants.register('@deepseek-ai/dsh-subagent-fork-in-process', () => {}),
+  ctx.invariants.register('@deepseek-ai/dsh-subagent-fork-in-process', install),
 );
+
+/** A seed whose child is not published yet, or never will be. */
+interface Announced {
+  readonly inheritance: Inheritance;
+  readonly seedLength: number;
+  /** When it was announced; a session created earlier is not its child. */
+  readonly time: number;
+}
+
+/** The announced seeds of one parent: by the child's id where that is known, else by a symbol. */
+type Pending = Map<SessionId | symbol, Announced>;
+
+/**
+ * Takes down what a child has to inherit when its seed is announced, and judges the child's own
+ * log when it is published. A violation refuses the fork, or rolls the publication back.
+ */
+const install: InvariantInstaller = Object.assign((ctx: Context, fail: InvariantFailure): void => {
+  const pendingByParent = new WeakMap<Session, Pending>();
+  ctx.on('subagent-fork/seeded', ({ parent: { session: parent }, seed, childId }) => {
+    const log = readLog(parent);
+    if (log.at(-1) !== seed.log.at(-1)) {
+      fail(`${pair(childId, parent)}: the parent's log changed while the seed was built, from ${seed.log.length} to ${log.length} events`);
+    }
+    const pending: Pending = pendingByParent.get(parent) ?? new Map();
+    pendingByParent.set(parent, pending.set(childId ?? Symbol('unnamed'), {
+      inheritance: inheritanceAt(parent, seed.end), seedLength: seed.events.length, time: Date.now(),
+    }));
+  }, { global: true });
+  ctx.on('session/created', (child) => {
+    const { origin, parentSession } = child.header;
+    const parent = origin === 'subagent' ? ctx.sessions.get(parentSession!) : undefined;
+    if (parent === undefined) return;
+    const pending: Pending = pendingByParent.get(parent) ?? new Map();
+    let fault: string | undefined;
+    for (const [key, { inheritance }] of candidates(pending, child.header)) {
+      fault = inheritanceFault(inheritance, child, parent);
+      if (fault !== undefined) continue;
+      pending.delete(key);
+      return;
+    }
+    if (fault !== undefined) fail(`${pair(child.id, parent)}: ${fault}`);
+  }, { global: true });
+}, { inject: ['sessions'] });
+
+/** The seeds a session can stem from, by its id if one was announced for it, else by its length. */
+function candidates(pending: Pending, { id, seedLength, createdAt }: SessionHeader): (readonly [SessionId | symbol, Announced])[] {
+  const named = pending.has(id);
+  return [...pending].filter(([key, seed]) =>
+    seed.time <= createdAt && (named ? key === id : typeof key === 'symbol' && seed.seedLength === seedLength));
+}
+
+function pair(child: SessionId | undefined, parent: Session): string {
+  return `${child === undefined ? 'a child session' : `child session "${child}"`} of parent session "${parent.id}"`;
+}
