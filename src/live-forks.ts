@@ -21,13 +21,13 @@ export class LiveForks {
   private readonly limit: number;
 
   /**
-   * @param ctx - the provider's context; the registry's disposals are followed for its lifetime.
+   * @param ctx - the provider's context; disposed sessions are followed for its lifetime.
    * @param limit - how many children may live at once, a positive integer or `Infinity`.
    */
   constructor(ctx: Context, limit: number) {
     this.limit = limit;
-    ctx.on('agent/disposed', ({ agent }) => {
-      for (const slot of this.slots) if (slot.child === agent.id || slot.parent === agent) this.slots.delete(slot);
+    ctx.on('session/disposed', (session) => {
+      for (const slot of this.slots) if (slot.child === session.id || slot.parent.session === session) this.slots.delete(slot);
     }, { global: true });
   }
 
@@ -56,13 +56,21 @@ export class LiveForks {
    * @param parent - the delegating agent.
    * @param child - the reserved session id.
    * @param signal - the creation's cancellation.
-   * @throws {SubagentError} `FORK_LIMIT` when every place is taken.
+   * @param prepare - prepares the creation; its failure frees the place.
+   * @returns what `prepare` returns.
+   * @throws {SubagentError} `FORK_LIMIT` when every place is taken; `prepare` is then not called.
    */
-  reserve(parent: Agent, child: SessionId, signal: AbortSignal): void {
+  reserve<T>(parent: Agent, child: SessionId, signal: AbortSignal, prepare: () => T): T {
     const slot = this.take(parent, child);
     signal.addEventListener('abort', () => {
       if (parent.ctx.agents.get(child) === undefined) this.slots.delete(slot);
     }, { once: true });
+    try {
+      return prepare();
+    } catch (error) {
+      this.slots.delete(slot);
+      throw error;
+    }
   }
 
   private take(parent: Agent, child: SessionId | undefined): Slot {

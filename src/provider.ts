@@ -75,8 +75,8 @@ export class ForkInProcessProvider implements SubagentProvider {
    * @throws {SubagentError} `FORK_LIMIT` when every place is taken.
    */
   async prepareContinuable(request: ContinuableCreateRequest): Promise<ContinuableCreateSpec> {
-    this.live.reserve(request.parent, request.sessionId, request.signal);
-    const { events } = this.seedFrom(request.parent, request.sessionId);
+    const { parent, sessionId, signal } = request;
+    const { events } = this.live.reserve(parent, sessionId, signal, () => this.seedFrom(parent, sessionId));
     return events.length > 0 ? { seed: events } : {};
   }
 

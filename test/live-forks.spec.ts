@@ -116,6 +116,17 @@ describe('continuable children', () => {
     await start();
   });
 
+  test.each(['subagent-fork/seeded', 'session/created'] as const)('free their place when a listener refuses them at `%s`', async (event) => {
+    const { ctx, parent, start } = await one();
+    await ask(parent, 'first');
+    const stop = ctx.on(event, () => {
+      throw new Error('refused');
+    });
+    await expect(start()).rejects.toThrow('refused');
+    stop();
+    await start();
+  });
+
   test('keep their place when the signal that started them aborts later', async () => {
     const { start } = await one();
     const controller = new AbortController();
