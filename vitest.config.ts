@@ -1,3 +1,4 @@
+import { devNull } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import type { ViteUserConfig } from 'vitest/config';
@@ -14,6 +15,8 @@ const config: ViteUserConfig = defineConfig({
   },
   test: {
     include: ['test/**/*.spec.ts'],
+    // No harness package writes to the home of whoever runs the tests.
+    env: { DSH_HOME: devNull },
     // A plugin that a cordis.yml names is resolved by the aliases above only when the harness is inlined.
     server: { deps: { inline: [/@deepseek-ai\//, /published-fork/] } },
     typecheck: { enabled: true, include: ['test/**/*.spec-d.ts'] },
