@@ -26,6 +26,7 @@ type Change = (events: SessionEvent[]) => SessionEvent[];
 async function guarded(config: fork.Config = {}, mount?: (ctx: Context) => Promise<void>): Promise<Guarded> {
   const created: SessionId[] = [];
   const mounted = await setup({
+    companion: false,
     config,
     mount: async (ctx) => {
       ctx.on('session/created', ({ id }) => void created.push(id));

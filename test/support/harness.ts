@@ -19,6 +19,7 @@ import { SystemPrompt } from '@deepseek-ai/dsh-system-prompt';
 import * as toolSubagent from '@deepseek-ai/dsh-tool-subagent';
 import { defineTool, ToolRuntime } from '@deepseek-ai/dsh-tools';
 import * as fork from '../../src/index.ts';
+import * as forkInvariant from '../../src/invariant.ts';
 import { ScriptedModel } from './model.ts';
 import type { Script } from './model.ts';
 
@@ -32,6 +33,8 @@ export interface SetupOptions {
   /** Mounts a `subagent_fork` delegation tool on the provider `fork`, with these options. */
   readonly tool?: Partial<toolSubagent.Config> | false;
   readonly invariants?: boolean;
+  /** Whether this package's own companion is among the invariants. */
+  readonly companion?: boolean;
 }
 
 /** A mounted harness with one parent agent on it. */
@@ -60,6 +63,7 @@ export async function setup(options: SetupOptions = {}): Promise<Setup> {
   if (options.invariants !== false) {
     await ctx.plugin(InvariantRegistry);
     for (const companion of [sessionInvariant, agentInvariant, agentLoopInvariant, subagentInvariant]) await ctx.plugin(companion);
+    if (options.companion !== false) await ctx.plugin(forkInvariant);
   }
   await ctx.plugin(AgentLoop, { agents: [] });
   await ctx.plugin(SubagentRuntime);
