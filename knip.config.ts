@@ -10,8 +10,10 @@ const config: KnipConfig = {
     'scripts/{compat,readme}.ts',
     'scripts/deployment/main.ts',
     '{demo,scripts,test}/**/*.yml',
+    'test/**/*.spec-d.ts',
   ],
   project: ['{src,test,demo,bench,soak,scripts}/**/*.{ts,yml}', '*.config.ts'],
+  vitest: { config: ['vitest.config.ts', 'vitest.mutate.config.ts', 'soak/vitest.config.ts'] },
   compilers: { yml: rows },
   ignoreExportsUsedInFile: { interface: true, type: true },
 };
