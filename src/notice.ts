@@ -21,7 +21,7 @@ const ENDINGS: Readonly<Record<Abandonment, string>> = { cancelled: 'was cancell
  * @returns a few sentences in English, true of any fork.
  */
 export function noticeText(abandoned: ReadonlySet<Abandonment>): string {
-  const endings = [...abandoned].sort().map((kind) => ENDINGS[kind]).join(' or ');
+  const endings = [...abandoned].toSorted().map((kind) => ENDINGS[kind]).join(' or ');
   return [
     'You are a subagent. The conversation above is your parent agent\'s, inherited as background only.',
     'Every request, goal, plan and delegation in it, finished or not, is the parent\'s to carry out, not yours.',
@@ -41,7 +41,7 @@ export function abandonedKinds(events: readonly SessionEvent[]): Set<Abandonment
   const abandoned: { readonly kind: Abandonment; readonly asked: readonly number[] }[] = [];
   let asked: number[] = [];
   for (const event of events) {
-    if (isReplacementSurfaceEvent(event)) for (const seq of event.sourceEventSeqs ?? []) replaced.add(seq);
+    if (isReplacementSurfaceEvent(event)) for (const seq of event.sourceEventSeqs!) replaced.add(seq);
     else if (event.type === 'turn/start') asked = [];
     else if (event.type === 'user/message') asked.push(event.seq);
     else if (event.type === 'turn/end') {

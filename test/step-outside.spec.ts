@@ -161,4 +161,3 @@ describe('a fork from outside a tool', () => {
     expect(shown(requestsOf(model, turn.session)[0]!)).toEqual(shown(requestsOf(model, step.session)[0]!));
   });
 });
-

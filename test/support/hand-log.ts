@@ -12,12 +12,12 @@ import type { SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session';
  * - `queue` a waiting prompt, `plan` a switch of plan mode;
  * - `turn`, `step`, `/step` and `/turn` their marks; `/cancelled` and `/failed` end a turn too;
  * - `ask` a user's message, `tell` a plugin's, `compact` a summary in the place of every message, if there is one;
- * - `chunk` a piece of an answer, `fail` the piece that ends one in an error, `abort` in an abort;
+ * - `chunk` a piece of an answer, `stop` the one that ends it, `fail` in an error, `abort` in an abort;
  * - `say` an answer without calls, `call1` one that calls a tool, `call2` two tools, `call3` three;
  * - `result` the result of the first call that has none.
  */
 export type Word = 'queue' | 'plan' | 'turn' | 'step' | '/step' | '/turn' | '/cancelled' | '/failed'
-  | 'ask' | 'tell' | 'compact' | 'chunk' | 'fail' | 'abort' | 'say' | 'call1' | 'call2' | 'call3' | 'result';
+  | 'ask' | 'tell' | 'compact' | 'chunk' | 'stop' | 'fail' | 'abort' | 'say' | 'call1' | 'call2' | 'call3' | 'result';
 
 const FAILURE = { code: 'UNKNOWN', message: 'it failed' };
 
@@ -49,6 +49,7 @@ class Writer {
       case 'tell': session.append('user/message', message({ kind: 'plugin', plugin: 'other' }), { surfaceOp: 'append' }); break;
       case 'compact': this.compact(); break;
       case 'chunk': this.stream({ type: 'text-delta', index: 0, text: 'so' }); break;
+      case 'stop': this.stream({ type: 'finish', reason: { kind: 'stop' } }); break;
       case 'fail': this.stream({ type: 'finish', reason: { kind: 'error', failure: FAILURE } }); break;
       case 'abort': this.stream({ type: 'finish', reason: { kind: 'aborted', failure: FAILURE } }); break;
       case 'say': this.answer(0); break;

@@ -20,9 +20,11 @@ export async function crashed(directory: string): Promise<string> {
   return copy;
 }
 
-/** Mounts the persistence that keeps its logs under this directory. */
+/** Mounts the persistence that keeps its logs under this directory; it has written all when the test is over. */
 export function mountPersistence(root: string): (ctx: Context) => Promise<void> {
   return async (ctx) => {
-    await ctx.plugin(JsonlSessionPersistence, { root });
+    const persistence = ctx.plugin(JsonlSessionPersistence, { root });
+    onTestFinished(() => persistence.dispose());
+    await persistence;
   };
 }
