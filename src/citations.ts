@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { KNOWN_SESSION_EVENT_TYPES } from '@deepseek-ai/dsh-session';
-import type { SessionEvent } from '@deepseek-ai/dsh-session';
+import { isSurfaceEvent, KNOWN_SESSION_EVENT_TYPES } from '@deepseek-ai/dsh-session';
+import type { SessionEvent, SurfaceEvent } from '@deepseek-ai/dsh-session';
 
 /**
  * Where an event stands in the new log.
@@ -52,16 +52,17 @@ export function isOpaque(type: string): boolean {
  * @throws {Error} when the event replaces or shadows one that was left out.
  */
 export function carry(event: SessionEvent, seq: number, renumber: Renumber): SessionEvent {
+  if (isSurfaceEvent(event)) return carrySurface(event, seq, renumber);
   const rule = CITING_DATA.get(event.type);
-  const { sourceEventSeqs, surfaceOp, ...rest } = event as SessionEvent<'user/message'>;
+  return rule === undefined ? { ...event, seq } : { ...event, seq, data: rule(event.data as Data, renumber) } as SessionEvent;
+}
+
+function carrySurface({ sourceEventSeqs, ...event }: SurfaceEvent, seq: number, renumber: Renumber): SessionEvent {
   const sources = sourceEventSeqs && present(sourceEventSeqs, renumber);
   return {
-    ...rest,
+    ...event,
     seq,
-    ...(rule && { data: rule(event.data as Data, renumber) }),
-    ...(surfaceOp && {
-      surfaceOp: surfaceOp === 'append' ? surfaceOp : { op: surfaceOp.op, ...range(surfaceOp, renumber) },
-    }),
+    ...(event.surfaceOp !== 'append' && { surfaceOp: { op: event.surfaceOp.op, ...range(event.surfaceOp, renumber) } }),
     ...(sources && (sources.length > 0 || sourceEventSeqs.length === 0) && { sourceEventSeqs: sources }),
   } as SessionEvent;
 }
@@ -99,5 +100,10 @@ function kept(seq: number, renumber: Renumber): number {
 }
 
 function present(seqs: readonly number[], renumber: Renumber): number[] {
-  return seqs.map(renumber).filter((seq) => seq !== undefined);
+  const carried: number[] = [];
+  for (const seq of seqs) {
+    const position = renumber(seq);
+    if (position !== undefined) carried.push(position);
+  }
+  return carried;
 }

@@ -38,8 +38,8 @@ function isOmitted(type: string): boolean {
 /** The growing compacted form of one append-only log. */
 class CompactedLog {
   private readonly events: SessionEvent[] = [];
-  /** New sequence numbers by original ones, in order. */
-  private readonly renumbered = new Map<number, number>();
+  /** The original sequence number of each compacted event, ascending. */
+  private readonly originals: number[] = [];
   private consumed = 0;
 
   take(events: readonly SessionEvent[], end: number): Compaction {
@@ -47,19 +47,26 @@ class CompactedLog {
       const event = events[this.consumed]!;
       if (isOmitted(event.type)) continue;
       if (isOpaque(event.type)) return { opaqueType: event.type };
-      const seq = this.events.length;
-      this.events.push(carry(event, seq, (cited) => this.renumbered.get(cited)));
-      this.renumbered.set(event.seq, seq);
+      this.events.push(carry(event, this.events.length, this.renumber));
+      this.originals.push(event.seq);
     }
-    return { events: this.events.slice(0, this.countBefore(events, end)) };
+    return { events: this.events.slice(0, this.countBefore(end)) };
   }
 
-  /** How many compacted events stem from the first `end` originals. */
-  private countBefore(events: readonly SessionEvent[], end: number): number {
-    for (let index = end - 1; index >= 0; index--) {
-      const seq = this.renumbered.get(events[index]!.seq);
-      if (seq !== undefined) return seq + 1;
+  private readonly renumber = (seq: number): number | undefined => {
+    const position = this.countBefore(seq);
+    return this.originals[position] === seq ? position : undefined;
+  };
+
+  /** How many compacted events stand before this original one. Most ask about one behind them all. */
+  private countBefore(seq: number): number {
+    let high = this.originals.length;
+    let low = high > 0 && this.originals[high - 1]! < seq ? high : 0;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.originals[middle]! < seq) low = middle + 1;
+      else high = middle;
     }
-    return 0;
+    return low;
   }
 }
