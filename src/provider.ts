@@ -5,6 +5,7 @@
  */
 import type { Context } from '@deepseek-ai/cordis';
 import type { Agent } from '@deepseek-ai/dsh-agent';
+import { isSurfaceEvent } from '@deepseek-ai/dsh-session';
 import type { SessionId } from '@deepseek-ai/dsh-session';
 import { SubagentError } from '@deepseek-ai/dsh-subagent';
 import type {
@@ -89,14 +90,13 @@ export class ForkInProcessProvider implements SubagentProvider {
 
   private seedFrom(parent: Agent, childId?: SessionId): Seed {
     const seed = buildSeed(parent.session, this.options);
-    if (seed.events.length === 0) {
-      this.ctx.logger.info(`"${this.name}": session ${parent.id} has no ${this.options.seedBoundary === 'turn' ? 'completed turn' : 'turn'} to inherit; the child starts fresh`);
-      return seed;
+    if (!seed.events.some(isSurfaceEvent)) {
+      this.ctx.logger.info(`"${this.name}": session ${parent.id} has no message to inherit at seedBoundary "${this.options.seedBoundary}"; the child starts fresh`);
     }
     if (seed.opaqueType !== undefined) {
       this.ctx.logger.info(`"${this.name}": the seed of session ${parent.id} stays whole; events of type "${seed.opaqueType}" may cite sequence numbers that cannot be seen`);
     }
-    this.ctx.emit('subagent-fork/seeded', { parent, seed, ...(childId !== undefined && { childId }) });
+    if (seed.events.length > 0) this.ctx.emit('subagent-fork/seeded', { parent, seed, ...(childId !== undefined && { childId }) });
     return seed;
   }
 }

@@ -42,7 +42,6 @@ export interface Seed {
 export function buildSeed(session: Session, options: SeedOptions): Seed {
   const log = readLog(session);
   const end = seedEnd(log, options.seedBoundary);
-  if (end === 0) return { log, end, events: [] };
   const compaction = options.compactSeed ? compactLog(session, log, end) : undefined;
   const events = compaction !== undefined && 'events' in compaction ? compaction.events : log.slice(0, end);
   events.push(...interruptedTurnClosers(events));

@@ -62,7 +62,7 @@ describe('a continuable child', () => {
     const mounted = await persisted();
     const child = await start(mounted, 'the task');
     expect(child.session.header.seedLength).toBeUndefined();
-    expect(mounted.logs).toContain(`"fork": session ${mounted.parent.id} has no completed turn to inherit; the child starts fresh`);
+    expect(mounted.logs).toContain(`"fork": session ${mounted.parent.id} has no message to inherit at seedBoundary "turn"; the child starts fresh`);
   });
 });
 

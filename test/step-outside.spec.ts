@@ -106,8 +106,8 @@ describe('a fork from outside a tool', () => {
     expect(shown(model.requests.at(-1)!)).toEqual(['user: Hello.', 'assistant: Hello yourself.', 'user: Once more.']);
   });
 
-  test('before the first step of the first turn inherits no message, and no notice speaks of any', async () => {
-    const { ctx, model, parent } = await peeking({});
+  test('before the first step of the first turn inherits no message: no notice speaks of any, and one log line says so', async () => {
+    const { ctx, logs, model, parent } = await peeking({});
     const children = childSessions(ctx);
     const stop = ctx.on('agent/pre-step', async ({ agent }, next) => {
       stop();
@@ -117,6 +117,7 @@ describe('a fork from outside a tool', () => {
     await ask(parent, 'Hello.');
     expect(shown(requestsOf(model, children[0]!)[0]!)).toEqual(['user: Check it.']);
     expect(added(children[0]!, parent.session)).toEqual(['turn/end interrupted']);
+    expect(logs).toEqual([`"fork": session ${parent.id} has no message to inherit at seedBoundary "step"; the child starts fresh`]);
   });
 
   test('between two steps inherits the step that ended, with the results of its calls', async () => {
