@@ -45,7 +45,9 @@ test('a replacement of an event that was left out cannot be carried', () => {
 describe('numbers inside event data', () => {
   test.each(['compaction/summary', 'compaction/prune'])('%s', (type) => {
     const data = { shadowedRange: { start: 6, end: 2 }, shadowedSeqs: [6, 2], shadowedTokenCount: 9 };
-    expect(carried({ type, data })).toMatchObject({ data: { shadowedRange: { start: 3, end: 1 }, shadowedSeqs: [3, 1], shadowedTokenCount: 9 } });
+    expect(carried({ type, data })).toMatchObject({
+      data: { shadowedRange: { start: 3, end: 1 }, shadowedSeqs: [3, 1], shadowedTokenCount: 9 },
+    });
     expect(() => carried({ type, data: { ...data, shadowedSeqs: [5] } })).toThrow('event 5 is cited as surface');
     expect(data.shadowedSeqs).toEqual([6, 2]);
   });
@@ -70,7 +72,7 @@ describe('a type that may cite numbers which cannot be seen', () => {
   });
 
   test('was looked for among all of these; a type that is new here has to be reviewed', () => {
-    expect([...KNOWN_SESSION_EVENT_TYPES].filter((type) => !isOpaque(type)).sort()).toMatchInlineSnapshot(`
+    expect([...KNOWN_SESSION_EVENT_TYPES].filter((type) => !isOpaque(type)).toSorted()).toMatchInlineSnapshot(`
       [
         "agent-preset/selected",
         "agent/inbox/spliced",

@@ -120,7 +120,7 @@ describe('`compactSeed`', () => {
       config: { compactSeed: true, seedBoundary: 'step' },
       mount: async (context) => {
         await context.plugin(TokenMeter);
-        await context.plugin(BasicCompactionEngine, {} as never);
+        await context.plugin(BasicCompactionEngine, {});
       },
       script: () => 'short',
     });

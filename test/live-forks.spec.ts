@@ -66,7 +66,7 @@ describe('a place is free again', () => {
     const controller = new AbortController();
     const start = forkOf(ctx, parent, 'one', { signal: controller.signal });
     controller.abort();
-    await expect(start).rejects.toThrow();
+    await expect(start).rejects.toThrow('aborted');
     await runFork(ctx, parent, 'two');
   });
 
@@ -92,9 +92,10 @@ describe('continuable children', () => {
       await rm(root, { recursive: true, force: true });
     });
     const { ctx, parent } = mounted;
-    const start = (signal = new AbortController().signal): ReturnType<typeof ctx.subagents.startContinuable> => ctx.subagents.startContinuable({
-      provider: 'fork', label: 'child', signal, request: { parent, prompt: [{ type: 'text', text: 'the task' }] },
-    });
+    const start = (signal = new AbortController().signal): ReturnType<typeof ctx.subagents.startContinuable> =>
+      ctx.subagents.startContinuable({
+        provider: 'fork', label: 'child', signal, request: { parent, prompt: [{ type: 'text', text: 'the task' }] },
+      });
     return { ...mounted, start };
   }
 
@@ -112,7 +113,7 @@ describe('continuable children', () => {
     const controller = new AbortController();
     const starting = start(controller.signal);
     controller.abort();
-    await expect(starting).rejects.toThrow();
+    await expect(starting).rejects.toThrow('aborted');
     await start();
   });
 

@@ -2,9 +2,9 @@ import type { Context } from '@deepseek-ai/cordis';
 import type { Agent, AgentOptions } from '@deepseek-ai/dsh-agent';
 import { LlmAdapter, ReasoningEffortId } from '@deepseek-ai/dsh-llm';
 import type { GenerateOptions, LlmCallConfig, LlmResolvedModelInfo, StreamChunk } from '@deepseek-ai/dsh-llm';
-import { SessionId } from '@deepseek-ai/dsh-session';
+import type { SessionId } from '@deepseek-ai/dsh-session';
 import { describe, expect, test } from 'vitest';
-import { ask, registerTool, requestsOf, runFork, setup } from './support/harness.ts';
+import { ask, requestsOf, runFork, setup } from './support/harness.ts';
 import type { Setup } from './support/harness.ts';
 
 /** Lets a listener on one agent decide each of its requests. */

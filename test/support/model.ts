@@ -43,7 +43,7 @@ export class ScriptedModel extends LlmAdapter {
     }
     await unlessAborted(answer.until, request.signal);
     if (answer.usage !== undefined) yield { type: 'usage', usage: answer.usage };
-    yield { type: 'finish', reason: answer.finish ?? { kind: answer.calls === undefined ? 'stop' : 'tool-calls' } as FinishReason };
+    yield { type: 'finish', reason: answer.finish ?? { kind: answer.calls === undefined ? 'stop' : 'tool-calls' } };
   }
 }
 
