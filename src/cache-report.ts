@@ -7,7 +7,7 @@
 import type { Context } from '@deepseek-ai/cordis';
 import type { Agent } from '@deepseek-ai/dsh-agent';
 import type { Message } from '@deepseek-ai/dsh-llm';
-import { deriveEventMessage, isSurfaceEvent } from '@deepseek-ai/dsh-session';
+import { deriveEventMessage } from '@deepseek-ai/dsh-session';
 import type { Session, SessionEvent, SessionId } from '@deepseek-ai/dsh-session';
 import type {} from '@deepseek-ai/dsh-subagent';
 import type { PromptAssembly } from '@deepseek-ai/dsh-system-prompt';
@@ -85,8 +85,8 @@ export function apply(ctx: Context): void {
     if (ctx.subagents.getProvider(provider)?.inheritsParentContext !== true) return;
     const child = ctx.agents.get(id);
     const parentId = child?.session.header.parentSession;
-    const parent = parentId === undefined ? undefined : ctx.agents.get(parentId);
-    if (child === undefined || parent === undefined) return;
+    const parent = parentId && ctx.agents.get(parentId);
+    if (!child || !parent) return;
     starts.set(child.session, {
       kind: resumed.has(child) ? 'resume' : 'start', provider, child,
       parent: parent.session, parentLength: parent.session.seq, parentAssembly: assemblies.get(parent),
@@ -106,7 +106,7 @@ export function apply(ctx: Context): void {
 function cacheReport(start: Start, answer: SessionEvent, assembly: PromptAssembly | undefined): CacheReport {
   const { kind, provider, child, parent, parentLength, parentAssembly } = start;
   const parentLog = readLog(parent).slice(0, parentLength);
-  const parentIds = new Set(parentLog.filter(isSurfaceEvent).map((event) => deriveEventMessage(event)?.id));
+  const parentIds = new Set(parentLog.map((event) => deriveEventMessage(event)?.id));
   const isInherited = (message: Message): boolean => parentIds.has(message.id);
   const latest = latestRequest(parentLog, parent.header.seedLength ?? 0);
   const request = requestBefore(readLog(child.session), answer.seq)!;

@@ -118,6 +118,17 @@ describe('a child started by the fork tool', () => {
     expect(reports.toSorted(byChild)).toEqual(siblings.toSorted(byChild));
   });
 
+  test('is reported at its first response, and at none that follows', async () => {
+    const mounted = await wired({
+      mount: (ctx) => registerTool(ctx, 'peek', 'P'),
+      script: (_request, index) => [delegate('THE TASK'), { calls: [{ name: 'peek', arguments: {} }] }][index] ?? 'done',
+    });
+    await ask(mounted.parent, 'question');
+    const [, child, followUp] = mounted.endpoint.requests;
+    expect(followUp!.sessionId).toBe(child!.sessionId);
+    expect(mounted.reports).toEqual([{ ...counted(mounted, 1, 0), inheritedMessages: 1, difference: none }]);
+  });
+
   test('is compared with what the parent had requested when it started, not with what came later', async () => {
     const started = Promise.withResolvers<void>();
     const mounted = await wired({
@@ -248,9 +259,10 @@ describe('a child started by a host names the cause', () => {
 });
 
 describe('a continuable child', () => {
-  async function continuable(mount?: (ctx: Context) => unknown): Promise<Wired> {
+  async function continuable({ mount, ...wiring }: Wiring = {}): Promise<Wired> {
     const root = await temporaryDirectory();
     const mounted = await wired({
+      ...wiring,
       mount: async (ctx) => {
         await mountPersistence(root)(ctx);
         await mount?.(ctx);
@@ -292,7 +304,7 @@ describe('a continuable child', () => {
   });
 
   test('with a tool to report has that tool named, at its start and once more when it is resumed', async () => {
-    const mounted = await continuable((ctx) => ctx.plugin(reportTool));
+    const mounted = await continuable({ mount: (ctx) => ctx.plugin(reportTool) });
     const difference = { part: 'tools', reason: 'tool `report` added' };
     const child = await start(mounted);
     expect(mounted.reports).toEqual([{ ...counted(mounted, 1, 0), inheritedMessages: 2, difference }]);
@@ -302,8 +314,10 @@ describe('a continuable child', () => {
     expect(mounted.reports.slice(1)).toEqual([{ ...counted(mounted, resumed, settled), kind: 'resume', inheritedMessages: 2, difference }]);
   });
 
-  test('is reported once for each life, whatever it answers later', async () => {
-    const mounted = await continuable();
+  test('is reported once for each life, in whichever agent\'s scope the companion is mounted', async () => {
+    const mounted = await continuable({ companion: false });
+    const { agent: other } = await mounted.agent();
+    await other.ctx.plugin(cacheReport);
     const child = await start(mounted);
     await resume(mounted, child);
     await resume(mounted, child);
@@ -312,6 +326,7 @@ describe('a continuable child', () => {
       ['resume', child, 'history ends 1 message early'],
       ['resume', child, 'history ends 3 messages early'],
     ]);
+    expect(mounted.logs.map((line) => / (started|resumed) on /.exec(line)?.[1])).toEqual(['started', 'resumed', 'resumed']);
   });
 
   test('is not reported when its provider is gone and cannot say what it inherits', async () => {
@@ -322,6 +337,7 @@ describe('a continuable child', () => {
     await resume(mounted, child);
     expect(mounted.ctx.subagents.getProvider('passing')).toBeUndefined();
     expect(mounted.reports.map(({ kind }) => kind)).toEqual(['start']);
+    expect(mounted.logs).toHaveLength(1);
   });
 });
 
@@ -386,7 +402,21 @@ describe('what is not known stays open', () => {
   test('the difference, when the parent has requested nothing yet', async () => {
     const mounted = await wired();
     await runFork(mounted.ctx, mounted.parent, 'THE TASK');
-    expect(mounted.reports).toEqual([{ ...counted(mounted, 0, 0), inheritedMessages: 0, expectedShare: undefined, difference: undefined }]);
+    expect(mounted.reports).toEqual([
+      { ...counted(mounted, 0, 0), inheritedMessages: 0, expectedShare: undefined, difference: undefined },
+    ]);
+  });
+
+  test('the difference, when the parent has only inherited what another requested', async () => {
+    const mounted = await wired();
+    const { ctx, parent: ancestor, agent, reports } = mounted;
+    await ask(ancestor, 'question');
+    const seed = ancestor.session.events;
+    const { agent: parent } = await agent({ seed, meta: { seedLength: seed.length }, agentOptions: ROUTE });
+    await runFork(ctx, parent, 'THE TASK');
+    expect(reports).toEqual([
+      { ...counted({ ...mounted, parent }, 1, 0), inheritedMessages: 2, expectedShare: undefined, difference: undefined },
+    ]);
   });
 });
 
@@ -424,20 +454,20 @@ describe('which children are reported', () => {
   });
 
   test('none that runs elsewhere', async () => {
-    const { ctx, parent, reports } = await wired();
+    const { ctx, parent, reports, logs } = await wired();
     const run: SubagentRun = {
       id: asSessionId('elsewhere'), localAgent: undefined, result: Promise.resolve({ output: [], stopReason: 'completed' }), dispose: async () => {},
     };
     inheriting(ctx, 'remote', () => Promise.resolve(run));
     expect(await forkOf(ctx, parent, 'THE TASK', {}, 'remote')).toBe(run);
-    expect(reports).toEqual([]);
+    expect([reports, logs]).toEqual([[], []]);
   });
 
   test.for<[string, { readonly parentSession?: SessionId }]>([
     ['without a parent', {}],
     ['whose parent is not live', { parentSession: asSessionId('gone') }],
   ])('none %s', async ([, meta]) => {
-    const { ctx, parent, reports } = await wired();
+    const { ctx, parent, reports, logs } = await wired();
     inheriting(ctx, 'orphan', async ({ parent: { ctx: owner } }) => {
       const { agent, dispose } = await owner.agents.create({ sessionId: asSessionId('orphan'), meta, agentOptions: ROUTE });
       return { id: agent.id, localAgent: agent, result: Promise.resolve({ output: [], stopReason: 'completed' }), dispose };
@@ -445,7 +475,7 @@ describe('which children are reported', () => {
     const run = await forkOf(ctx, parent, 'THE TASK', {}, 'orphan');
     await ask(run.localAgent!, 'question');
     expect(run.localAgent!.session.deriveMessages()).not.toEqual([]);
-    expect(reports).toEqual([]);
+    expect([reports, logs]).toEqual([[], []]);
   });
 
   test('none that leaves before it answers', async () => {

@@ -89,7 +89,7 @@ describe('route', () => {
 describe('tools', () => {
   test.for<[string, readonly ToolSchema[], readonly ToolSchema[]]>([
     ['tool `report` added', [tool('a')], [tool('a'), tool('report')]],
-    ['tool `a` added', [], [tool('a')]],
+    ['tool `a` and 1 more added', [], [tool('a'), tool('b')]],
     ['tool `x` removed', [tool('a'), tool('x')], [tool('a')]],
     ['tool `a` and 2 more removed', [tool('a'), tool('b'), tool('c')], []],
     ['tool `x` differs', [tool('x', 'one')], [tool('x', 'two')]],
