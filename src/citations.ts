@@ -64,7 +64,7 @@ function carrySurface({ sourceEventSeqs, ...event }: SurfaceEvent, seq: number, 
     seq,
     ...(event.surfaceOp !== 'append' && { surfaceOp: { op: event.surfaceOp.op, ...range(event.surfaceOp, renumber) } }),
     ...(sources && (sources.length > 0 || sourceEventSeqs.length === 0) && { sourceEventSeqs: sources }),
-  } as SessionEvent;
+  };
 }
 
 function shadowed(data: Data, renumber: Renumber): Data {

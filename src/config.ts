@@ -38,9 +38,9 @@ export const Config: z<Config, ResolvedConfig> = z.intersect([
 ]) as z<Config, ResolvedConfig>;
 
 /** Refuses what an object schema alone lets pass. */
-function refuseUnknownAndBlank(given: unknown): void {
+function refuseUnknownAndBlank(given: object): void {
   const accepted = Object.keys(options.dict!);
-  for (const [key, value] of Object.entries(given ?? {})) {
+  for (const [key, value] of Object.entries(given)) {
     if (!accepted.includes(key)) {
       throw new z.ValidationError(`is not an option; accepted are ${accepted.join(', ')}`, { path: [key] });
     }

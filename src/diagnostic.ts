@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { deriveEventMessage } from '@deepseek-ai/dsh-session';
 import type { AgentCancelCause, Session, SessionEvent } from '@deepseek-ai/dsh-session';
 import type { SubagentResult } from '@deepseek-ai/dsh-subagent';
 import { readLog } from './log.ts';
@@ -87,13 +86,13 @@ function withheld(events: readonly SessionEvent[], environment: Environment): [s
   for (const event of events) {
     if (event.type === 'tool/call') for (const text of strings(event.data.arguments)) texts.push([text, '[tool input]']);
     if (event.type !== 'tool/result') continue;
-    for (const block of deriveEventMessage(event)?.content ?? []) {
+    for (const block of event.data.message.content) {
       for (const text of strings(JSON.stringify(block))) {
         for (const line of text.split('\n')) texts.push([line.trim(), '[tool result]']);
       }
     }
   }
-  return texts.filter(([text]) => text.length >= QUOTE_LENGTH).sort(([a], [b]) => b.length - a.length);
+  return texts.filter(([text]) => text.length >= QUOTE_LENGTH).toSorted(([a], [b]) => b.length - a.length);
 }
 
 /** A JSON text itself and every string in it; a text that is not JSON alone. */

@@ -121,7 +121,7 @@ describe('what the driver does for a fork as for a spawn', () => {
     const controller = new AbortController();
     const starting = forkOf(ctx, parent, 'the task', { signal: controller.signal });
     controller.abort();
-    await expect(starting).rejects.toThrow();
+    await expect(starting).rejects.toThrow('aborted');
     expect(ctx.agents.list()).toEqual([parent]);
   });
 
