@@ -1,24 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Agent, AgentOptions } from '@deepseek-ai/dsh-agent';
 import type { LlmCallConfig } from '@deepseek-ai/dsh-llm';
 import type { SessionId } from '@deepseek-ai/dsh-session';
-import { JsonlSessionPersistence } from '@deepseek-ai/dsh-session-persistence-jsonl';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as fork from '../src/index.ts';
 import { ask, inherited, requestsOf, setup, shown } from './support/harness.ts';
 import type { Setup } from './support/harness.ts';
+import { mountPersistence, temporaryDirectory } from './support/persistence.ts';
 
 /** A harness that keeps its sessions on disk until the test ends. */
 async function persisted(config: fork.Config = {}): Promise<Setup> {
-  const root = await mkdtemp(join(tmpdir(), 'fork-'));
-  const mounted = await setup({ config, mount: (ctx) => ctx.plugin(JsonlSessionPersistence, JsonlSessionPersistence.Config({ root })) });
-  onTestFinished(async () => {
-    await mounted.ctx.fiber.dispose();
-    await rm(root, { recursive: true, force: true });
-  });
-  return mounted;
+  return setup({ config, mount: mountPersistence(await temporaryDirectory()) });
 }
 
 /** Starts a continuable fork and waits until it has answered its first task. */

@@ -1,10 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { JsonlSessionPersistence } from '@deepseek-ai/dsh-session-persistence-jsonl';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ask, forkOf, requestsOf, runFork, setup, shown } from './support/harness.ts';
 import type { Setup } from './support/harness.ts';
+import { mountPersistence, temporaryDirectory } from './support/persistence.ts';
 
 const REFUSAL = 'fork refused: 2 of at most 2 forks are running. Wait for one to finish, or do this work yourself.';
 const hang = (): Promise<string> => new Promise(() => {});
@@ -82,15 +79,7 @@ describe('a place is free again', () => {
 
 describe('continuable children', () => {
   async function one(): Promise<Setup & { readonly start: (signal?: AbortSignal) => Promise<{ readonly childId: Setup['parent']['id'] }> }> {
-    const root = await mkdtemp(join(tmpdir(), 'fork-'));
-    const mounted = await setup({
-      config: { maxLiveForks: 1 },
-      mount: (ctx) => ctx.plugin(JsonlSessionPersistence, JsonlSessionPersistence.Config({ root })),
-    });
-    onTestFinished(async () => {
-      await mounted.ctx.fiber.dispose();
-      await rm(root, { recursive: true, force: true });
-    });
+    const mounted = await setup({ config: { maxLiveForks: 1 }, mount: mountPersistence(await temporaryDirectory()) });
     const { ctx, parent } = mounted;
     const start = (signal = new AbortController().signal): ReturnType<typeof ctx.subagents.startContinuable> =>
       ctx.subagents.startContinuable({

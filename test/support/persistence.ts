@@ -13,10 +13,10 @@ export async function temporaryDirectory(): Promise<string> {
   return directory;
 }
 
-/** What a crash at this moment leaves of a directory: a copy of what is on the disk. */
+/** What a crash at this moment leaves of a directory: a copy of what is on the disk, without files still being written. */
 export async function crashed(directory: string): Promise<string> {
   const copy = await temporaryDirectory();
-  await cp(directory, copy, { recursive: true });
+  await cp(directory, copy, { recursive: true, filter: (source) => !source.endsWith('.tmp') });
   return copy;
 }
 
