@@ -5,6 +5,7 @@
  * @module @deepseek-ai/dsh-subagent-fork-in-process/cache-report
  */
 import type { Context } from '@deepseek-ai/cordis';
+import { agentCarrier } from '@deepseek-ai/dsh-agent';
 import type { Agent } from '@deepseek-ai/dsh-agent';
 import type { Message } from '@deepseek-ai/dsh-llm';
 import { deriveEventMessage } from '@deepseek-ai/dsh-session';
@@ -46,18 +47,19 @@ declare module '@deepseek-ai/cordis' {
     /**
      * A child that inherits its parent's context got its first model response. Emitted once per
      * start and once per cold resume, while that response is being logged: a listener must not
-     * append to the child's session before it returns.
+     * append to the child's session before it returns. Scope-filtered by the parent: a listener of
+     * another agent does not hear it.
      * @param report - the whole record; the plugin keeps none.
      * @mode emit
      */
-    'subagent-fork/cache-report'(report: CacheReport): void;
+    'subagent-fork/cache-report'(this: Scoped<Agent>, report: CacheReport): void;
   }
 }
 
 /** What is known of a child until its first response. */
 interface Start extends Pick<CacheReport, 'kind' | 'provider'> {
   readonly child: Agent;
-  readonly parent: Session;
+  readonly parent: Agent;
   /** How much of the parent's log was written when the child started. */
   readonly parentLength: number;
   readonly parentAssembly: PromptAssembly | undefined;
@@ -89,7 +91,7 @@ export function apply(ctx: Context): void {
     if (!child || !parent) return;
     starts.set(child.session, {
       kind: resumed.has(child) ? 'resume' : 'start', provider, child,
-      parent: parent.session, parentLength: parent.session.seq, parentAssembly: assemblies.get(parent),
+      parent, parentLength: parent.session.seq, parentAssembly: assemblies.get(parent),
     });
   }, { global: true });
 
@@ -99,12 +101,13 @@ export function apply(ctx: Context): void {
     starts.delete(session);
     const report = cacheReport(start, event, assemblies.get(start.child));
     ctx.logger.info(reportLine(report));
-    ctx.emit('subagent-fork/cache-report', report);
+    ctx.emit(agentCarrier(start.parent), 'subagent-fork/cache-report', report);
   }, { global: true });
 }
 
 function cacheReport(start: Start, answer: SessionEvent, assembly: PromptAssembly | undefined): CacheReport {
-  const { kind, provider, child, parent, parentLength, parentAssembly } = start;
+  const { kind, provider, child, parentLength, parentAssembly } = start;
+  const parent = start.parent.session;
   const parentLog = readLog(parent).slice(0, parentLength);
   const parentIds = new Set(parentLog.map((event) => deriveEventMessage(event)?.id));
   const isInherited = (message: Message): boolean => parentIds.has(message.id);

@@ -3,8 +3,10 @@
  *
  * @module
  */
-import type { AgentCancelCause, Session, SessionEvent } from '@deepseek-ai/dsh-session';
-import type { SubagentResult } from '@deepseek-ai/dsh-subagent';
+import { foldConsumedWork } from '@deepseek-ai/dsh-agent';
+import type { LlmFailure } from '@deepseek-ai/dsh-llm';
+import type { Session, SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session';
+import type { SubagentResult, SubagentStopReason } from '@deepseek-ai/dsh-subagent';
 import { readLog } from './log.ts';
 
 /** The bound of `SubagentResult.diagnostic`, in UTF-8 bytes; the fact is dsh-subagent's. */
@@ -14,16 +16,19 @@ export const DIAGNOSTIC_BYTES = 4096;
 const QUOTE_LENGTH = 8;
 
 const CREDENTIALS = [
-  /\bbearer\s+[^\s"',;]+/gi,
-  /\b(?:sk|pk|ghp|gho|xox[abprs])[-_][\w-]{8,}/g,
-  /\b(?:api[-_ ]?key|access[-_ ]?token|secret|password|authorization)\b["']?\s*[:=]\s*["']?[^\s"',;]+/gi,
-  /(?<=:\/\/)[^\s/@]+@/g,
+  /\b(?:bearer|basic)\s+[\w+/=.~-]{8,}/gi,
+  /\b(?:sk|pk|gh[opsu]|github_pat|glpat|hf|xox[abprs])[-_][\w-]{8,}/g,
+  /\b(?:AKIA[0-9A-Z]{16}|AIza[\w-]{30,})/g,
+  // A word that names a secret, and its value behind `:`, `=`, "provided:" or a quotation mark.
+  /[\w-]{0,40}(?:api[-_ ]?key|access[-_ ]?key|token|secret|passw(?:or)?d|pwd|authorization)(?:["']?\s*[:=]\s*|\s+provided:\s*|\s+(?=["']))["']?[^\s"',;]+/gi,
+  /(?<=[?&]key=)[^\s&"']+/gi,
+  /(?<=:\/\/)[^\s/]+@/g,
 ];
 
-/** A JSON object or array, an SSE field or a page of HTML, from its start to the end of the text. */
-const PAYLOAD = /(?:[{[]\s*["{[]|\bdata:\s|<(?:!doctype|html)\b)[^]*$/i;
+/** A JSON object or array, an SSE field or a page of markup, from its start to the end of the text. */
+const PAYLOAD = /(?:\{\s*["']?\w*["']?\s*[:{]|\[\s*["{[\d-]|\bdata:\s|<(?:!doctype|html|\?xml)\b)[^]*$/i;
 
-const CANCELLED_BY: Readonly<Record<AgentCancelCause['kind'], string>> = {
+const CANCELLED_BY: Readonly<Record<string, string>> = {
   user: 'the user',
   parent: 'its parent',
   hook: 'a hook',
@@ -42,41 +47,44 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function withDiagnostic(result: SubagentResult, session: Session, environment: Environment): SubagentResult {
   if (result.stopReason === 'completed' || result.diagnostic !== undefined) return result;
-  return { ...result, diagnostic: diagnose(session, environment) };
+  return { ...result, diagnostic: diagnose(session, result.stopReason, environment) };
 }
 
 /**
- * The cause of a run that did not complete: a code and a message from the child's own last turn.
- * Tool inputs, tool results, environment values, credentials and raw payloads are taken out of the
- * message, and the whole is cut at {@link DIAGNOSTIC_BYTES} on a character boundary.
+ * The cause of a run that did not complete: a code and a message from the child's own last turn,
+ * the one the driver's result is read from. What the child gave its tools and got from them, values
+ * of the environment, credentials and raw payloads are taken out of the message as far as comparison
+ * and patterns tell them, and the whole is cut at {@link DIAGNOSTIC_BYTES} on a character boundary.
  * @param session - the child's session.
+ * @param stopReason - how the driver says that the run ended.
  * @param environment - variables whose values must not show.
  * @returns one line, `CODE: message`.
  */
-export function diagnose(session: Session, environment: Environment): string {
-  const events = readLog(session);
-  const end = events.findLast((event) => event.type === 'turn/end');
-  const own = end !== undefined && end.seq >= (session.header.seedLength ?? 0) ? end : undefined;
-  return cut(redact(cause(own), withheld(events, environment)));
+export function diagnose(session: Session, stopReason: SubagentStopReason, environment: Environment): string {
+  const own = readLog(session).slice(session.header.seedLength ?? 0);
+  const { code, message } = cause(foldConsumedWork(own).end?.data.reason, stopReason);
+  return cut(`${code}: ${redact(message, withheld(own, environment))}`);
 }
 
-function cause(end: SessionEvent<'turn/end'> | undefined): string {
-  const reason = end?.data.reason;
+function cause(reason: TurnEndReason | undefined, stopReason: SubagentStopReason): LlmFailure {
   switch (reason?.kind) {
-    case undefined: return 'NOT_STARTED: the run ended before its first turn did';
+    case undefined: return { code: 'NOT_STARTED', message: 'the run ended before its first turn did' };
     case 'error': return failure(reason.error);
-    case 'aborted': return `ABORTED: the turn was cancelled by ${reason.reason.kind === 'legacy' ? 'its host' : CANCELLED_BY[reason.reason.kind]}`;
-    case 'blocked': return 'BLOCKED: a plugin refused the step';
-    case 'max-tokens': return 'MAX_TOKENS: the answer reached the output-token limit';
-    case 'completed': return 'NO_STRUCTURED_OUTPUT: the turn completed without a valid structured output';
-    case 'interrupted': return 'INTERRUPTED: the host stopped in the middle of the turn';
+    case 'aborted': return { code: 'ABORTED', message: `the turn was cancelled by ${CANCELLED_BY[reason.reason.kind] ?? 'its host'}` };
+    case 'blocked': return { code: 'BLOCKED', message: 'a plugin refused the step' };
+    case 'max-tokens': return { code: 'MAX_TOKENS', message: 'the answer reached the output-token limit' };
+    case 'completed': return stopReason === 'aborted'
+      ? { code: 'ABORTED', message: 'the run was cancelled as its turn ended' }
+      : { code: 'NO_STRUCTURED_OUTPUT', message: 'the turn completed without a valid structured output' };
+    case 'interrupted': return { code: 'INTERRUPTED', message: 'the host stopped in the middle of the turn' };
+    // A plugin may merge in reasons of its own.
+    default: return { code: 'ENDED', message: `the turn ended as "${String((reason as { readonly kind: unknown }).kind)}"` };
   }
 }
 
-function failure({ code, message }: { readonly code: string; readonly message: string }): string {
-  return code === 'MALFORMED_RESPONSE'
-    ? `${code}: the provider sent a response that cannot be read`
-    : `${code}: ${message}`;
+/** An adapter quotes what it could not parse: that excerpt is a raw payload as a whole. */
+function failure({ code, message }: LlmFailure): LlmFailure {
+  return { code, message: code === 'MALFORMED_RESPONSE' ? 'the provider sent a response that cannot be read' : message };
 }
 
 /** Texts that must not show, each with what stands in its place, longest first. */
@@ -86,10 +94,8 @@ function withheld(events: readonly SessionEvent[], environment: Environment): [s
   for (const event of events) {
     if (event.type === 'tool/call') for (const text of strings(event.data.arguments)) texts.push([text, '[tool input]']);
     if (event.type !== 'tool/result') continue;
-    for (const block of event.data.message.content) {
-      for (const text of strings(JSON.stringify(block))) {
-        for (const line of text.split('\n')) texts.push([line.trim(), '[tool result]']);
-      }
+    for (const text of strings(JSON.stringify(event.data.message.content))) {
+      for (const line of text.split('\n')) texts.push([line.trim(), '[tool result]']);
     }
   }
   return texts.filter(([text]) => text.length >= QUOTE_LENGTH).toSorted(([a], [b]) => b.length - a.length);
@@ -113,7 +119,7 @@ function redact(text: string, withheldTexts: readonly [string, string][]): strin
   let redacted = text;
   for (const [secret, label] of withheldTexts) redacted = redacted.replaceAll(secret, () => label);
   for (const pattern of CREDENTIALS) redacted = redacted.replace(pattern, '[credential]');
-  return redacted.replace(PAYLOAD, '[payload]');
+  return redacted.replace(PAYLOAD, '[payload]').replace(/\s+/g, ' ');
 }
 
 function cut(text: string): string {

@@ -10,7 +10,7 @@ import type { Session, SessionHeader, SessionId } from '@deepseek-ai/dsh-session
 import { inheritanceAt, inheritanceFault } from './inheritance.ts';
 import type { Inheritance } from './inheritance.ts';
 import { readLog } from './log.ts';
-import type {} from './seeding.ts';
+import type { Seeding } from './seeding.ts';
 
 export const name = 'subagent-fork-in-process-invariant';
 export const inject: string[] = ['invariants'];
@@ -21,13 +21,12 @@ export const apply = (ctx: Context): Promise<() => void> => Promise.resolve(
 /** A seed whose child is not published yet, or never will be. */
 interface Announced {
   readonly inheritance: Inheritance;
-  readonly seedLength: number;
   /** When it was announced; a session created earlier is not its child. */
   readonly time: number;
 }
 
-/** The announced seeds of one parent: by the child's id where that is known, else by a symbol. */
-type Pending = Map<SessionId | symbol, Announced>;
+/** The announced seeds of one parent. */
+type Pending = Map<Seeding, Announced>;
 
 /**
  * Takes down what a child has to inherit when its seed is announced, and judges the child's own
@@ -35,15 +34,17 @@ type Pending = Map<SessionId | symbol, Announced>;
  */
 const install: InvariantInstaller = Object.assign((ctx: Context, fail: InvariantFailure): void => {
   const pendingByParent = new WeakMap<Session, Pending>();
-  ctx.on('subagent-fork/seeded', ({ parent: { session: parent }, seed, childId }) => {
+  ctx.on('subagent-fork/seeded', (seeding) => {
+    const { parent: { session: parent }, seed, childId } = seeding;
     const log = readLog(parent);
-    if (log.at(-1) !== seed.log.at(-1)) {
+    if (log.length !== seed.log.length || log.at(-1) !== seed.log.at(-1)) {
       fail(`${pair(childId, parent)}: the parent's log changed while the seed was built, from ${seed.log.length} to ${log.length} events`);
     }
     const pending: Pending = pendingByParent.get(parent) ?? new Map();
-    pendingByParent.set(parent, pending.set(childId ?? Symbol('unnamed'), {
-      inheritance: inheritanceAt(parent, seed.end), seedLength: seed.events.length, time: Date.now(),
-    }));
+    pendingByParent.set(parent, pending.set(seeding, { inheritance: inheritanceAt(parent, seed.end), time: Date.now() }));
+  }, { global: true });
+  ctx.on('subagent-fork/withdrawn', (seeding) => {
+    pendingByParent.get(seeding.parent.session)?.delete(seeding);
   }, { global: true });
   ctx.on('session/created', (child) => {
     const { origin, parentSession } = child.header;
@@ -51,10 +52,10 @@ const install: InvariantInstaller = Object.assign((ctx: Context, fail: Invariant
     if (parent === undefined) return;
     const pending: Pending = pendingByParent.get(parent) ?? new Map();
     let fault: string | undefined;
-    for (const [key, { inheritance }] of candidates(pending, child.header)) {
+    for (const [seeding, { inheritance }] of candidates(pending, child.header)) {
       fault = inheritanceFault(inheritance, child, parent);
       if (fault !== undefined) continue;
-      pending.delete(key);
+      pending.delete(seeding);
       return;
     }
     if (fault !== undefined) fail(`${pair(child.id, parent)}: ${fault}`);
@@ -62,10 +63,10 @@ const install: InvariantInstaller = Object.assign((ctx: Context, fail: Invariant
 }, { inject: ['sessions'] });
 
 /** The seeds a session can stem from, by its id if one was announced for it, else by its length. */
-function candidates(pending: Pending, { id, seedLength, createdAt }: SessionHeader): (readonly [SessionId | symbol, Announced])[] {
-  const named = pending.has(id);
-  return [...pending].filter(([key, seed]) =>
-    seed.time <= createdAt && (named ? key === id : typeof key === 'symbol' && seed.seedLength === seedLength));
+function candidates(pending: Pending, { id, seedLength, createdAt }: SessionHeader): (readonly [Seeding, Announced])[] {
+  const early = [...pending].filter(([, { time }]) => time <= createdAt);
+  const named = early.filter(([{ childId }]) => childId === id);
+  return named.length > 0 ? named : early.filter(([{ childId, seed }]) => childId === undefined && seed.events.length === seedLength);
 }
 
 function pair(child: SessionId | undefined, parent: Session): string {

@@ -4,9 +4,9 @@
  * @module
  */
 import type { Context } from '@deepseek-ai/cordis';
+import { agentCarrier } from '@deepseek-ai/dsh-agent';
 import type { Agent } from '@deepseek-ai/dsh-agent';
 import { isSurfaceEvent } from '@deepseek-ai/dsh-session';
-import type { SessionId } from '@deepseek-ai/dsh-session';
 import { SubagentError } from '@deepseek-ai/dsh-subagent';
 import type {
   ContinuableCreateRequest, ContinuableCreateSpec, ResolvedSubagentStartRequest, SubagentCapabilities, SubagentProvider,
@@ -17,10 +17,10 @@ import type { ResolvedConfig } from './config.ts';
 import { withDiagnostic } from './diagnostic.ts';
 import { LiveForks } from './live-forks.ts';
 import { readLog } from './log.ts';
-import { childOptions, followEffort, latestRoute, selectRoute } from './route.ts';
+import { childOptions, followEffort, followRoute, latestRoute } from './route.ts';
 import { buildSeed } from './seed.ts';
 import type { Seed, SeedOptions } from './seed.ts';
-import type {} from './seeding.ts';
+import type { Seeding } from './seeding.ts';
 
 /** Starts children that know their parent's conversation. */
 export class ForkInProcessProvider implements SubagentProvider {
@@ -40,12 +40,13 @@ export class ForkInProcessProvider implements SubagentProvider {
    * @param config - the plugin's options, resolved by its schema.
    */
   constructor(ctx: Context, config: ResolvedConfig) {
-    const { providerName, seedBoundary, notice = seedBoundary === 'step', compactSeed, maxLiveForks = Infinity } = config;
+    const { providerName, seedBoundary, notice, compactSeed, maxLiveForks } = config;
     this.ctx = ctx;
     this.name = providerName;
-    this.options = { seedBoundary, notice, compactSeed };
-    this.live = new LiveForks(ctx, maxLiveForks);
-    ctx.subagents.registerContinuableSetup((childCtx) => this.created(childCtx) ? selectRoute(childCtx) : () => {});
+    // A key that a cordis.yml leaves empty is null, which counts as left out.
+    this.options = { seedBoundary, notice: notice ?? seedBoundary === 'step', compactSeed };
+    this.live = new LiveForks(ctx, maxLiveForks ?? Infinity);
+    ctx.subagents.registerContinuableSetup((childCtx) => this.adopt(childCtx));
   }
 
   /**
@@ -56,39 +57,65 @@ export class ForkInProcessProvider implements SubagentProvider {
    *   otherwise what the driver throws.
    */
   async start(request: ResolvedSubagentStartRequest): Promise<SubagentRun> {
+    const { parent } = request;
     assertTask(request);
-    assertAlive(request.parent);
-    return this.live.hold(request.parent, async () => {
-      const { events } = this.seedFrom(request.parent);
-      const route = latestRoute(request.parent);
+    assertAlive(parent);
+    const place = this.live.take(parent);
+    let seeding: Seeding | undefined;
+    try {
+      seeding = { parent, seed: this.seedFrom(parent) };
+      const { events } = this.announce(seeding);
+      const route = latestRoute(parent);
       const agentOptions = childOptions(route, request.agentOptions);
       const run = await startInProcessRun({ ...request, agentOptions }, events.length > 0 ? { seed: events } : {});
+      place.child = run.id;
       const child = run.localAgent!;
       followEffort(child, route);
       return { ...run, result: run.result.then((result) => withDiagnostic(result, child.session, process.env)) };
-    });
+    } catch (error) {
+      this.live.free(place);
+      if (seeding !== undefined) this.ctx.emit(agentCarrier(parent), 'subagent-fork/withdrawn', seeding);
+      throw error;
+    }
   }
 
   /**
    * Contribute the seed of a continuable child.
    * @param request - the reserved child id, the parent and the caller's cancellation.
    * @returns the seed as data, captured now; without `seed` when nothing is inherited.
-   * @throws {SubagentError} `FORK_LIMIT` when every place is taken.
+   * @throws {SubagentError} `FORK_LIMIT` when every place is taken; the signal's reason when it has
+   *   aborted.
    */
   async prepareContinuable(request: ContinuableCreateRequest): Promise<ContinuableCreateSpec> {
-    const { parent, sessionId, signal } = request;
-    const { events } = this.live.reserve(parent, sessionId, signal, () => this.seedFrom(parent, sessionId));
-    return events.length > 0 ? { seed: events } : {};
+    const { parent, sessionId: childId, signal } = request;
+    signal.throwIfAborted();
+    const place = this.live.take(parent, childId);
+    signal.addEventListener('abort', () => {
+      if (parent.ctx.agents.get(childId) === undefined) this.live.free(place);
+    }, { once: true, signal: place.freed.signal });
+    try {
+      const { events } = this.announce({ parent, seed: this.seedFrom(parent), childId });
+      return events.length > 0 ? { seed: events } : {};
+    } catch (error) {
+      this.live.free(place);
+      throw error;
+    }
   }
 
-  /** Whether an unpublished continuable child names this provider as its creator. */
-  private created({ agent }: Context): boolean {
-    const { session } = agent!;
+  /** Looks after a continuable child of this provider, created now or resumed from disk. */
+  private adopt(childCtx: Context): () => void {
+    const { id, session } = childCtx.agent!;
     const own = readLog(session).slice(session.header.seedLength ?? 0);
-    return own.some((event) => event.type === 'subagent/descriptor' && event.data.provider === this.name);
+    if (own.some((event) => event.type === 'subagent/descriptor' && event.data.provider === this.name)) {
+      const parent = childCtx.agents.get(session.header.parentSession!)!;
+      this.live.count(parent, id);
+      followRoute(childCtx, parent);
+    }
+    // What the child got ends with its own scope: it keeps its route when this plugin is unloaded.
+    return () => {};
   }
 
-  private seedFrom(parent: Agent, childId?: SessionId): Seed {
+  private seedFrom(parent: Agent): Seed {
     const seed = buildSeed(parent.session, this.options);
     if (!seed.events.some(isSurfaceEvent)) {
       this.ctx.logger.info(`"${this.name}": session ${parent.id} has no message to inherit at seedBoundary "${this.options.seedBoundary}"; the child starts fresh`);
@@ -96,8 +123,12 @@ export class ForkInProcessProvider implements SubagentProvider {
     if (seed.opaqueType !== undefined) {
       this.ctx.logger.info(`"${this.name}": the seed of session ${parent.id} stays whole; events of type "${seed.opaqueType}" may cite sequence numbers that cannot be seen`);
     }
-    if (seed.events.length > 0) this.ctx.emit('subagent-fork/seeded', { parent, seed, ...(childId !== undefined && { childId }) });
     return seed;
+  }
+
+  private announce(seeding: Seeding): Seed {
+    if (seeding.seed.events.length > 0) this.ctx.emit(agentCarrier(seeding.parent), 'subagent-fork/seeded', seeding);
+    return seeding.seed;
   }
 }
 

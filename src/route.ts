@@ -4,8 +4,10 @@
  * @module
  */
 import type { Context } from '@deepseek-ai/cordis';
-import { installModelSelection } from '@deepseek-ai/dsh-agent';
 import type { Agent, AgentOptions, ModelSelection } from '@deepseek-ai/dsh-agent';
+import type { LlmCallConfig } from '@deepseek-ai/dsh-llm';
+import type { EpochHeader } from '@deepseek-ai/dsh-session';
+import type {} from '@deepseek-ai/dsh-system-prompt';
 import { readLog } from './log.ts';
 
 /**
@@ -18,11 +20,7 @@ import { readLog } from './log.ts';
 export function latestRoute({ session }: Agent): ModelSelection | undefined {
   const inherited = session.header.seedLength ?? 0;
   if (inherited > 0 && !readLog(session).some(({ type, seq }) => type === 'request/header' && seq >= inherited)) return undefined;
-  const header = session.requestHeader();
-  if (header === undefined) return undefined;
-  const { provider, model, reasoningEffort } = header.config;
-  const chosen = reasoningEffort !== undefined && header.adapterDefaults?.reasoningEffort !== true;
-  return { provider, model, ...(chosen && { reasoningEffort }) };
+  return routeOf(session.requestHeader());
 }
 
 /**
@@ -44,31 +42,61 @@ export function childOptions(route: ModelSelection | undefined, requested: Agent
  * @param route - the parent's latest route, when it has one.
  */
 export function followEffort(child: Agent, route: ModelSelection | undefined): void {
-  if (route === undefined || child.options.provider !== route.provider || child.options.model !== route.model) return;
-  const stop = child.ctx.on('agent/request', async (_payload, next) => {
-    stop();
-    const { reasoningEffort: _seeded, ...config } = await next();
-    return { ...config, ...(route.reasoningEffort !== undefined && { reasoningEffort: route.reasoningEffort }) };
-  });
+  const { provider, model } = child.options;
+  if (route !== undefined && route.provider === provider && route.model === model) decideFirstRequest(child, route);
 }
 
 /**
  * Lets a continuable child run on its own latest route or, before it has one, on its parent's. The
  * harness creates such a child on the parent's creation options; an option that differs from those
- * was named by the request and stays.
- * @param childCtx - the unpublished child's context.
- * @returns the disposer.
+ * was named by the request and stays. What anyone else decides for the child stays, too.
+ * @param childCtx - the unpublished child's context, with whose scope this ends.
+ * @param parent - the child's live parent.
  */
-export function selectRoute(childCtx: Context): () => void {
+export function followRoute(childCtx: Context, parent: Agent): void {
   const child = childCtx.agent!;
-  const parent = childCtx.agents.get(child.session.header.parentSession!)!;
   const own = latestRoute(child);
   const route = own ?? latestRoute(parent);
-  if (route === undefined) return () => {};
+  if (route === undefined) return;
   const named = own === undefined ? differing(child.options, parent.options) : {};
   const { provider, model } = { ...route, ...named };
-  const current = provider === route.provider && model === route.model ? route : { provider, model };
-  return installModelSelection(childCtx, { current, assembled: undefined });
+  const target = provider === route.provider && model === route.model ? route : { provider, model };
+  decideFirstRequest(child, target);
+  childCtx.on('system-prompt/assemble', async (_assembly, _context, next) => {
+    const assembly = await next();
+    const { variables } = assembly;
+    if (variables.provider !== child.options.provider || variables.model !== child.options.model) return assembly;
+    const current = latestRoute(child) ?? target;
+    return { ...assembly, variables: { ...variables, provider: current.provider, model: current.model } };
+  });
+}
+
+/** Puts an agent's first request of this life on a route, unless someone else decides it. */
+function decideFirstRequest(agent: Agent, route: ModelSelection): void {
+  const before = agent.session.requestHeader();
+  const stop = agent.ctx.on('agent/request', async (_payload, next) => {
+    const config = await next();
+    if (agent.session.requestHeader() !== before) stop();
+    else if (isUndecided(config, agent)) {
+      const { reasoningEffort: _inherited, ...rest } = config;
+      return { ...rest, ...route };
+    }
+    return config;
+  });
+}
+
+/** Whether a first request is as the loop proposes it: on the agent's options, with their last effort. */
+function isUndecided(config: LlmCallConfig, { options: { provider = '', model = '' }, session }: Agent): boolean {
+  const last = routeOf(session.requestHeader());
+  const effort = last?.provider === provider && last.model === model ? last.reasoningEffort : undefined;
+  return config.provider === provider && config.model === model && config.reasoningEffort === effort;
+}
+
+function routeOf(header: EpochHeader | undefined): ModelSelection | undefined {
+  if (header === undefined) return undefined;
+  const { provider, model, reasoningEffort } = header.config;
+  const chosen = reasoningEffort !== undefined && header.adapterDefaults?.reasoningEffort !== true;
+  return { provider, model, ...(chosen && { reasoningEffort }) };
 }
 
 function differing({ provider, model }: AgentOptions, created: AgentOptions): AgentOptions {

@@ -1,10 +1,11 @@
 /**
- * The event by which a fork announces its seed.
+ * The events by which a fork announces its seed.
  *
  * @module
  */
 import type {} from '@deepseek-ai/cordis';
 import type { Agent } from '@deepseek-ai/dsh-agent';
+import type { Scoped } from '@deepseek-ai/dsh-scope';
 import type { SessionId } from '@deepseek-ai/dsh-session';
 import type { Seed } from './seed.ts';
 
@@ -22,10 +23,18 @@ declare module '@deepseek-ai/cordis' {
   interface Events {
     /**
      * A fork decided its seed. Emitted before the child's session exists and before anything is
-     * awaited, so the parent's log is still what was read. A listener that throws refuses the fork.
+     * awaited, so the parent's log is still what was read. A listener that throws synchronously
+     * refuses the fork. Scope-filtered by the parent: a listener of another agent does not hear it.
      * @param seeding - parent, seed and, when known, the child's id.
      * @mode emit
      */
-    'subagent-fork/seeded'(seeding: Seeding): void;
+    'subagent-fork/seeded'(this: Scoped<Agent>, seeding: Seeding): void;
+    /**
+     * A one-shot start failed after its seed was announced: no child comes of it. Scope-filtered by
+     * the parent.
+     * @param seeding - the same object that was announced.
+     * @mode emit
+     */
+    'subagent-fork/withdrawn'(this: Scoped<Agent>, seeding: Seeding): void;
   }
 }

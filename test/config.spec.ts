@@ -3,11 +3,19 @@ import { SubagentRuntime } from '@deepseek-ai/dsh-subagent';
 import { describe, expect, test } from 'vitest';
 import * as fork from '../src/index.ts';
 import { Config } from '../src/index.ts';
+import { ask, requestsOf, runFork, setup, shown } from './support/harness.ts';
 
 const KEYS = 'providerName, seedBoundary, notice, compactSeed, maxLiveForks';
 
 test.each([undefined, null, {}])('%j means every default', (given) => {
   expect(Config(given)).toEqual({ providerName: 'fork', seedBoundary: 'turn', compactSeed: false });
+});
+
+test.each(['providerName', 'seedBoundary', 'notice', 'compactSeed', 'maxLiveForks'])('`%s:` left empty in a cordis.yml means its default', async (key) => {
+  const { ctx, model, parent } = await setup({ config: { [key]: null } });
+  await ask(parent, 'first');
+  const { session } = await runFork(ctx, parent, 'the task');
+  expect(shown(requestsOf(model, session)[0]!)).toEqual(['user: first', 'assistant: done', 'user: the task']);
 });
 
 test('every option is taken as given', () => {

@@ -1,14 +1,15 @@
+import { installModelSelection } from '@deepseek-ai/dsh-agent';
 import type { Agent, AgentOptions } from '@deepseek-ai/dsh-agent';
 import type { LlmCallConfig } from '@deepseek-ai/dsh-llm';
 import type { SessionId } from '@deepseek-ai/dsh-session';
 import { describe, expect, test } from 'vitest';
 import * as fork from '../src/index.ts';
-import { ask, inherited, requestsOf, setup, shown } from './support/harness.ts';
+import { ask, inherited, registerTool, requestsOf, setup, shown } from './support/harness.ts';
 import type { Setup } from './support/harness.ts';
 import { mountPersistence, temporaryDirectory } from './support/persistence.ts';
 
 /** A harness that keeps its sessions on disk until the test ends. */
-async function persisted(config: fork.Config = {}): Promise<Setup> {
+async function persisted(config: fork.Config | false = {}): Promise<Setup> {
   return setup({ config, mount: mountPersistence(await temporaryDirectory()) });
 }
 
@@ -80,6 +81,36 @@ describe('the route of a continuable child', () => {
     await ask(mounted.parent, 'second');
     await followUp(mounted, id, 'again');
     expect(routes(mounted, id)).toEqual(['scripted/model-b', 'scripted/model-b']);
+  });
+
+  test.each(['before its first request', 'after it'])('is what a host selects %s', async (when) => {
+    const mounted = await persisted();
+    await ask(mounted.parent, 'first');
+    const select = (agent: Agent): unknown => installModelSelection(agent.ctx, { current: { provider: 'other', model: 'picked' }, assembled: undefined });
+    const stop = mounted.ctx.on('agent/created', ({ agent }) => void select(agent));
+    if (when === 'after it') stop();
+    const child = await start(mounted, 'the task');
+    if (when === 'after it') select(child);
+    await followUp(mounted, child.id, 'again');
+    expect(routes(mounted, child.id)).toEqual([when === 'after it' ? 'scripted/model-a' : 'other/picked', 'other/picked']);
+  });
+
+  test('is what its prompt says, also once the plugin is unloaded', async () => {
+    const mounted = await persisted(false);
+    const { ctx, model, parent } = mounted;
+    const plugin = await ctx.plugin(fork, {});
+    registerTool(ctx, 'unload', async () => {
+      await plugin.dispose();
+      return 'unloaded';
+    });
+    model.script = (request) => shown(request).at(-1) === 'user: the task' ? { calls: [{ name: 'unload', arguments: {} }] } : 'ok';
+    ctx.systemPrompt.section({ name: 'route', order: 1, text: 'You are {{provider}}/{{model}}.' });
+    installModelSelection(parent.ctx, { current: { provider: 'other', model: 'model-b' }, assembled: undefined });
+    await ask(parent, 'first');
+    const { id } = await start(mounted, 'the task');
+    expect(ctx.subagents.list()).toEqual([]);
+    expect(requestsOf(model, { id }).map(({ provider, model: name, system }) => [`${provider}/${name}`, /You are (\S+)\./.exec(system!)?.[1]]))
+      .toEqual([['other/model-b', 'other/model-b'], ['other/model-b', 'other/model-b']]);
   });
 
   test('is its parent\'s creation route when nothing was asked yet', async () => {

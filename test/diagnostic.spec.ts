@@ -2,7 +2,7 @@ import { createToolResultMessage, CallId } from '@deepseek-ai/dsh-llm';
 import { Session, SessionId } from '@deepseek-ai/dsh-session';
 import type { SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session';
 import { describe, expect, test } from 'vitest';
-import { diagnose, DIAGNOSTIC_BYTES, withDiagnostic } from '../src/diagnostic.ts';
+import { diagnose as diagnoseAs, DIAGNOSTIC_BYTES, withDiagnostic } from '../src/diagnostic.ts';
 
 /** A child's session with one turn that called a tool and ended for this reason. */
 function child(reason: TurnEndReason, tool?: { readonly input: string; readonly result: string }): Session {
@@ -19,6 +19,8 @@ function child(reason: TurnEndReason, tool?: { readonly input: string; readonly 
   session.append('turn/end', { turn: 1, reason });
   return session;
 }
+
+const diagnose = (session: Session, environment: Record<string, string | undefined>): string => diagnoseAs(session, 'error', environment);
 
 const failed = (message: string, code = 'BAD_REQUEST'): TurnEndReason => ({ kind: 'error', error: { message, code } });
 
@@ -69,8 +71,45 @@ describe('the cause', () => {
   test('is the last turn\'s', () => {
     const session = child(failed('first'));
     session.append('turn/start', { turn: 2 });
+    session.append('step/start', { turn: 2, step: 1 });
+    session.append('step/end', { turn: 2, step: 1 });
     session.append('turn/end', { turn: 2, reason: failed('second') });
     expect(diagnose(session, {})).toBe('BAD_REQUEST: second');
+  });
+
+  test('is not that of a later turn that did nothing', () => {
+    const session = child(failed('first'));
+    session.append('turn/start', { turn: 2 });
+    session.append('turn/end', { turn: 2, reason: { kind: 'completed' } });
+    expect(diagnose(session, {})).toBe('BAD_REQUEST: first');
+  });
+
+  test('is the abort when the run was cancelled as its turn completed', () => {
+    expect(diagnoseAs(child({ kind: 'completed' }), 'aborted', {})).toBe('ABORTED: the run was cancelled as its turn ended');
+  });
+
+  test('names a reason or a canceller it does not know', () => {
+    expect(diagnose(child({ kind: 'budget' } as never), {})).toBe('ENDED: the turn ended as "budget"');
+    expect(diagnose(child({ kind: 'aborted', reason: { kind: 'cron' } as never }), {})).toBe('ABORTED: the turn was cancelled by its host');
+  });
+
+  test('keeps its code when a tool was given that very word', () => {
+    expect(diagnose(child(failed('away', 'CONTEXT_WINDOW_EXCEEDED'), { input: '{"pattern":"CONTEXT_WINDOW_EXCEEDED"}', result: '' }), {}))
+      .toBe('CONTEXT_WINDOW_EXCEEDED: away');
+  });
+
+  test('may repeat what the child inherited: its parent knows it', () => {
+    const seed = child(failed('x'), { input: '{}', result: 'quota of the project exceeded' }).events;
+    const session = Session.create(SessionId('fork'), seed, { version: 0, id: SessionId('fork'), createdAt: 0, seedLength: seed.length });
+    session.append('turn/start', { turn: 2 });
+    session.append('step/start', { turn: 2, step: 1 });
+    session.append('step/end', { turn: 2, step: 1 });
+    session.append('turn/end', { turn: 2, reason: failed('quota of the project exceeded') });
+    expect(diagnose(session, {})).toBe('BAD_REQUEST: quota of the project exceeded');
+  });
+
+  test('is one line', () => {
+    expect(diagnose(child(failed('first\n  second\tthird')), {})).toBe('BAD_REQUEST: first second third');
   });
 });
 
@@ -89,7 +128,19 @@ describe('what it never says', () => {
   });
 
   test.each([
-    ['Authorization: Bearer abc.def', '[credential]'],
+    ['Authorization: Bearer abc.def-123', '[credential]'],
+    ['sent Bearer abcdef123456 twice', 'sent [credential] twice'],
+    ['Authorization: Basic dXNlcjpwYXNz', '[credential]'],
+    ['DEEPSEEK_API_KEY=abc123 is wrong', '[credential] is wrong'],
+    ['client_secret: "s3cr3t", db_password=x1', '[credential]", [credential]'],
+    ['refresh_token=abc, passwd=def, pwd: ghi', '[credential], [credential], [credential]'],
+    ['Incorrect API key provided: abc123.', 'Incorrect [credential]'],
+    ['bad api key "abc123"', 'bad [credential]"'],
+    ['github_pat_0123456789 and glpat-0123456789 and hf_0123456789', '[credential] and [credential] and [credential]'],
+    ['AKIAIOSFODNN7EXAMPLE and AIzaSyA-0123456789_0123456789_012345', '[credential] and [credential]'],
+    ['GET /v1?a=1&key=abc123&b=2', 'GET /v1?a=1&key=[credential]&b=2'],
+    ['postgres://u:p@ss@host/db', 'postgres://[credential]host/db'],
+    ['at most 4096 tokens: 5000 given', 'at most 4096 tokens: 5000 given'],
     ['key sk-0123456789abcdef is invalid', 'key [credential] is invalid'],
     ['Authentication Fails, Your api key: ****1234 is invalid', 'Authentication Fails, Your [credential] is invalid'],
     ['password=opensesame rejected', '[credential] rejected'],
@@ -104,6 +155,9 @@ describe('what it never says', () => {
     ['stream broke at data: {"id":1}', 'stream broke at [payload]'],
     ['gateway: <!DOCTYPE html><html></html>', 'gateway: [payload]'],
     ['gateway: <html><body>502', 'gateway: [payload]'],
+    ['gateway: <?xml version="1.0"?><a/>', 'gateway: [payload]'],
+    ['upstream said {a: 1, b: "private"}', 'upstream said [payload]'],
+    ['upstream said [1, 2, 3]', 'upstream said [payload]'],
     ['model [deepseek] {unknown} is away', 'model [deepseek] {unknown} is away'],
   ])('a raw payload: %s', (message, expected) => {
     expect(diagnose(child(failed(message)), {})).toBe(`BAD_REQUEST: ${expected}`);

@@ -3,7 +3,7 @@ import { ask, forkOf, requestsOf, runFork, setup, shown } from './support/harnes
 import type { Setup } from './support/harness.ts';
 import { mountPersistence, temporaryDirectory } from './support/persistence.ts';
 
-const REFUSAL = 'fork refused: 2 of at most 2 forks are running. Wait for one to finish, or do this work yourself.';
+const REFUSAL = 'fork refused: forks running: 2, at most: 2. Wait for another one to finish, or do this work yourself.';
 const hang = (): Promise<string> => new Promise(() => {});
 const two = (): Promise<Setup> => setup({ config: { maxLiveForks: 2 }, script: hang });
 
@@ -32,12 +32,12 @@ test('the model reads the refusal as the result of its call', async () => {
   await ask(parent, 'delegate twice');
   expect(shown(requestsOf(model, parent.session)[1]!).slice(-2)).toEqual([
     'result: fine',
-    expect.stringContaining('fork refused: 1 of at most 1 forks are running. Wait for one to finish, or do this work yourself.'),
+    expect.stringContaining('fork refused: forks running: 1, at most: 1. Wait for another one to finish, or do this work yourself.'),
   ]);
 });
 
-test('without the option any number may live', async () => {
-  const { ctx, parent } = await setup({ script: hang });
+test.each([undefined, null])('with %j for the option any number may live', async (maxLiveForks) => {
+  const { ctx, parent } = await setup({ config: { maxLiveForks } as never, script: hang });
   await Promise.all(Array.from({ length: 20 }, (_, index) => forkOf(ctx, parent, `task ${index}`)));
   expect(ctx.agents.list()).toHaveLength(21);
 });
@@ -47,7 +47,7 @@ describe('a place is free again', () => {
     const { ctx, parent } = await setup({ config: { maxLiveForks: 1 } });
     const run = await forkOf(ctx, parent, 'one');
     await run.result;
-    await expect(forkOf(ctx, parent, 'two')).rejects.toThrow('1 of at most 1');
+    await expect(forkOf(ctx, parent, 'two')).rejects.toThrow('running: 1, at most: 1');
     await run.dispose();
     await runFork(ctx, parent, 'three');
   });
@@ -56,6 +56,24 @@ describe('a place is free again', () => {
     const { ctx, parent } = await setup({ config: { maxLiveForks: 1 } });
     await expect(forkOf(ctx, parent, 'one', { toolFilter: { allow: ['no such tool'] } })).rejects.toThrow('no such tool');
     await runFork(ctx, parent, 'two');
+  });
+
+  test.each<[string, (mounted: Setup) => () => unknown]>([
+    ['a listener refuses its seed', ({ ctx }) => ctx.on('subagent-fork/seeded', () => {
+      throw new Error('refused');
+    })],
+    ['its log cannot be cut', ({ parent }) => {
+      parent.session.append('compaction/prune', { shadowedRange: { start: 0, end: 0 }, shadowedSeqs: [0], shadowedTokenCount: 0 });
+      return () => {};
+    }],
+  ])('when %s', async (_title, refuse) => {
+    const mounted = await setup({ config: { maxLiveForks: 1, compactSeed: true } });
+    const { ctx, agent, parent } = mounted;
+    await ask(parent, 'first');
+    const stop = refuse(mounted);
+    await expect(forkOf(ctx, parent, 'one')).rejects.toThrow(/refused|cannot compact the seed: event 0/);
+    stop();
+    await runFork(ctx, (await agent()).agent, 'two');
   });
 
   test('when its signal aborts during the start', async () => {
@@ -71,7 +89,7 @@ describe('a place is free again', () => {
     const { ctx, agent, parent } = await setup({ config: { maxLiveForks: 1 }, script: hang });
     const other = await agent();
     await forkOf(ctx, other.agent, 'one');
-    await expect(forkOf(ctx, parent, 'two')).rejects.toThrow('1 of at most 1');
+    await expect(forkOf(ctx, parent, 'two')).rejects.toThrow('running: 1, at most: 1');
     await other.dispose();
     await forkOf(ctx, parent, 'three');
   });
@@ -91,7 +109,7 @@ describe('continuable children', () => {
   test('count like any other, and free their place when they are released', async () => {
     const { ctx, parent, start } = await one();
     const { childId } = await start();
-    await expect(start()).rejects.toThrow('1 of at most 1');
+    await expect(start()).rejects.toThrow('running: 1, at most: 1');
     await ctx.agents.get(childId)!.whenIdle();
     await ctx.subagents.drainContinuableChildren(parent, [childId]);
     await start();
@@ -103,6 +121,26 @@ describe('continuable children', () => {
     const starting = start(controller.signal);
     controller.abort();
     await expect(starting).rejects.toThrow('aborted');
+    await start();
+  });
+
+  test('take no place when their start was cancelled beforehand', async () => {
+    const { start } = await one();
+    await expect(start(AbortSignal.abort())).rejects.toThrow('aborted');
+    await start();
+  });
+
+  test('count again when they are resumed from disk, which is never refused', async () => {
+    const { ctx, parent, start } = await one();
+    const { childId } = await start();
+    await ctx.agents.get(childId)!.whenIdle();
+    await ctx.subagents.drainContinuableChildren(parent, [childId]);
+    const run = await forkOf(ctx, parent, 'another');
+    await ctx.subagents.followup(parent, childId, [{ type: 'text', text: 'again' }], { source: { kind: 'user' }, signal: new AbortController().signal });
+    await run.dispose();
+    await expect(start()).rejects.toThrow('running: 1, at most: 1');
+    await ctx.agents.get(childId)!.whenIdle();
+    await ctx.subagents.drainContinuableChildren(parent, [childId]);
     await start();
   });
 
@@ -122,6 +160,6 @@ describe('continuable children', () => {
     const controller = new AbortController();
     await start(controller.signal);
     controller.abort();
-    await expect(start()).rejects.toThrow('1 of at most 1');
+    await expect(start()).rejects.toThrow('running: 1, at most: 1');
   });
 });

@@ -78,6 +78,33 @@ describe('what the driver does for a fork as for a spawn', () => {
     expect(seen).toEqual([['session/created', length], ['agent/created', length], ['subagent/start', length]]);
   });
 
+  test('a listener that is told of the start still decides the child\'s first request', async () => {
+    const { ctx, model, parent } = await setup();
+    await ask(parent, 'first');
+    const seen: string[][] = [];
+    ctx.on('subagent/start', ({ id }) => void seen.push(ctx.agents.get(id)!.session.events.map((event) => event.type)));
+    const run = await forkOf(ctx, parent, 'the task');
+    run.localAgent!.ctx.on('agent/request', async (_payload, next) => ({ ...await next(), provider: 'other', model: 'picked' }));
+    await run.result;
+    expect(seen[0]).not.toContain('subagent/descriptor');
+    expect(requestsOf(model, run.localAgent!.session)[0]).toMatchObject({ provider: 'other', model: 'picked' });
+  });
+
+  test('a seed is announced to its parent\'s listeners and to unscoped ones, not to another agent\'s, and withdrawn when the start fails', async () => {
+    const { ctx, agent, parent } = await setup();
+    await ask(parent, 'first');
+    const other = (await agent()).agent;
+    const heard: unknown[] = [];
+    for (const [who, context] of [['host', ctx], ['parent', parent.ctx], ['other', other.ctx]] as const) {
+      context.on('subagent-fork/seeded', (seeding) => void heard.push([who, 'seeded', seeding.parent.id]));
+      context.on('subagent-fork/withdrawn', (seeding) => void heard.push([who, 'withdrawn', seeding.parent.id]));
+    }
+    await expect(forkOf(ctx, parent, 'the task', { maxDepth: 0 })).rejects.toThrow('exceeds maxDepth 0');
+    expect(heard).toEqual([
+      ['host', 'seeded', parent.id], ['parent', 'seeded', parent.id], ['host', 'withdrawn', parent.id], ['parent', 'withdrawn', parent.id],
+    ]);
+  });
+
   test('structured output', async () => {
     const { ctx, parent } = await setup({
       script: (request) => request.tools?.some((tool) => tool.name === 'structured_output')
