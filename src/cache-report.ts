@@ -8,6 +8,7 @@ import type { Context } from '@deepseek-ai/cordis';
 import { agentCarrier } from '@deepseek-ai/dsh-agent';
 import type { Agent } from '@deepseek-ai/dsh-agent';
 import type { Message } from '@deepseek-ai/dsh-llm';
+import type { Scoped } from '@deepseek-ai/dsh-scope';
 import { deriveEventMessage } from '@deepseek-ai/dsh-session';
 import type { Session, SessionEvent, SessionId } from '@deepseek-ai/dsh-session';
 import type {} from '@deepseek-ai/dsh-subagent';
