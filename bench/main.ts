@@ -78,5 +78,8 @@ async function publish(results: Results): Promise<void> {
 
 const { values: { quick } } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
 const results = await measure(quick ? QUICK : FULL);
-if (!quick) await publish(results);
 console.log([report(results), ...goalLines(results)].join('\n'));
+if (!quick) {
+  await publish(results);
+  console.log('The READMEs show new figures: record the pair with `npm run readme`.');
+}

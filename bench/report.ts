@@ -25,7 +25,7 @@ const MEASURES: readonly Measure[] = [
   { scenario: 'ten at once', metric: 'heapPerChild', write: bytes, en: 'heap per live child', zh: '每个存活子代理的堆内存' },
   { scenario: 'on disk, zstd', metric: 'bytes', write: bytes, en: 'child on disk, zstd', zh: '子代理磁盘占用，zstd' },
   { scenario: 'on disk, plain text', metric: 'bytes', write: bytes, en: 'child on disk, plain text', zh: '子代理磁盘占用，纯文本' },
-  { scenario: 'first fork', metric: 'seedEvents', write: count, en: 'seed events', zh: '种子事件数' },
+  { scenario: 'first fork', metric: 'seedEvents', write: count, en: 'seed events', zh: 'seed 事件数' },
 ];
 
 /** What only the full report shows. */
@@ -36,10 +36,10 @@ const DETAILS: readonly Measure[] = [
   { scenario: 'later fork', metric: 'cpu', write: milliseconds, en: '2nd to 10th fork, main thread', zh: '第 2 至 10 次 fork，主线程' },
   { scenario: 'ten at once', metric: 'block', write: milliseconds, en: 'ten forks at once, event loop blocked', zh: '十个并行 fork，事件循环阻塞' },
   { scenario: 'ten at once', metric: 'cpu', write: milliseconds, en: 'ten forks at once, main thread', zh: '十个并行 fork，主线程' },
-  { scenario: 'first seed', metric: 'snapshot', write: milliseconds, en: 'first seed, the session\'s snapshot', zh: '首个种子，会话快照' },
-  { scenario: 'first seed', metric: 'build', write: milliseconds, en: 'first seed, building it', zh: '首个种子，构建' },
-  { scenario: 'later seed', metric: 'snapshot', write: milliseconds, en: 'later seed, the session\'s snapshot', zh: '后续种子，会话快照' },
-  { scenario: 'later seed', metric: 'build', write: milliseconds, en: 'later seed, building it', zh: '后续种子，构建' },
+  { scenario: 'first seed', metric: 'snapshot', write: milliseconds, en: 'first seed, the session\'s snapshot', zh: '首个 seed，会话快照' },
+  { scenario: 'first seed', metric: 'build', write: milliseconds, en: 'first seed, building it', zh: '首个 seed，构建' },
+  { scenario: 'later seed', metric: 'snapshot', write: milliseconds, en: 'later seed, the session\'s snapshot', zh: '后续 seed，会话快照' },
+  { scenario: 'later seed', metric: 'build', write: milliseconds, en: 'later seed, building it', zh: '后续 seed，构建' },
 ];
 
 const CACHE: Measure = { scenario: 'cache', metric: 'share', write: percent, en: 'first request found in the cache', zh: '首个请求命中缓存' };
@@ -60,12 +60,13 @@ const spread: Cell = ({ write }, figure, published) => {
 };
 
 /**
- * The README's part: medians with invariants off, and their ratios to the published provider.
+ * The README's part: the plot, medians with invariants off, and their ratios to the published provider.
  * @param results - a run's results.
  * @param language - the README's language.
  */
 export function readmeBlock(results: Results, language: Language): string {
   return [
+    `![${{ en: 'How long forks take to start', zh: 'fork 启动所需时间' }[language]}](bench/results.svg)`, '',
     ...table(results, MEASURES, language, [false], median), '',
     caption(results, language),
   ].join('\n');
@@ -116,7 +117,7 @@ function caption({ date, machine: { cores, memoryGiB, node }, chunkShare }: Resu
   return {
     en: `Medians of interleaved repetitions in one process, and ratios to the published provider. Logs are given in events, up to ${chunks} of them streamed chunks. `
       + `${cores} cores, ${memoryGiB} GiB, Node ${node}, ${date}.`,
-    zh: `同一进程内交替重复测量的中位数，以及相对于已发布提供方的比值。日志以事件数计，其中流式分块最多占 ${chunks}。`
+    zh: `同一进程内交替重复测量的中位数，以及相对于已发布 provider 的比值。日志以事件数计，其中流式片段最多占 ${chunks}。`
       + `${cores} 核，${memoryGiB} GiB，Node ${node}，${date}。`,
   }[language];
 }
