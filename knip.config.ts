@@ -13,8 +13,9 @@ const config: KnipConfig = {
     '{demo,scripts,test}/**/*.yml',
     'test/**/*.spec-d.ts',
   ],
-  project: ['{src,test,demo,bench,soak,scripts}/**/*.{ts,yml}', '*.config.ts'],
-  vitest: { config: ['vitest.config.ts', 'vitest.mutate.config.ts', 'soak/vitest.config.ts'] },
+  project: ['{src,test,demo,bench,soak,mutation,scripts}/**/*.{ts,yml}', '*.config.ts'],
+  vitest: { config: ['vitest.config.ts', '{mutation,soak}/*vitest.config.ts'] },
+  stryker: { config: ['mutation/*.json'] },
   compilers: { yml: rows },
   ignoreExportsUsedInFile: { interface: true, type: true },
 };
