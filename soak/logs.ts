@@ -2,7 +2,7 @@
  * Checks the properties of forks on very many random conversations.
  *
  * - `SOAK_RUNS`: how many in all, 10,000 by default.
- * - `SOAK_SEED`, `SOAK_PATH`: what a failure prints, to replay it.
+ * - `SOAK_SEED`, `SOAK_PATH`: what a failure prints at once, to replay it.
  */
 import fc from 'fast-check';
 import { converse } from '../test/support/conversation.ts';
@@ -30,10 +30,13 @@ export async function soak(name: string, conversations: fc.Arbitrary<Conversatio
     seen['events of the longest log'] = Math.max(seen['events of the longest log'], ...moments.map(([fork]) => fork!.log.length));
     await holds(outcome);
   };
-  await fc.assert(fc.asyncProperty(conversations, (conversation) => converse(conversation, check)), {
+  const details = await fc.check(fc.asyncProperty(conversations, (conversation) => converse(conversation, check)), {
     numRuns: Math.round(Number(SOAK_RUNS) * share),
     ...(SOAK_SEED !== undefined && { seed: Number(SOAK_SEED) }),
     ...(SOAK_PATH !== undefined && { path: SOAK_PATH }),
   });
   console.log(name, JSON.stringify({ ...seen, seconds: Math.round((performance.now() - start) / 1000) }));
+  if (!details.failed) return;
+  console.error(name, `SOAK_SEED=${details.seed} SOAK_PATH=${details.counterexamplePath}`, String(details.errorInstance));
+  throw new Error(await fc.asyncDefaultReportMessage(details), { cause: details.errorInstance });
 }

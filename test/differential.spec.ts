@@ -8,7 +8,7 @@ import { inherited, setup } from './support/harness.ts';
 
 /** Conversations that log nothing but turns and the inbox. */
 const turnsOnly: fc.Arbitrary<Conversation> = conversations.map(({ script, meanwhile, summaries }) => ({
-  script: script.filter(({ kind }) => kind === 'turn' || kind === 'blocked turn' || kind === 'descend'),
+  script: script.filter(({ kind }) => kind === 'turn' || kind === 'blocked turn'),
   meanwhile: meanwhile.filter(({ act }) => ['cancel', 'steer', 'queue', 'inject', 'fork'].includes(act)),
   summaries,
 }));

@@ -29,6 +29,10 @@ const ENDINGS = ['well', 'max-tokens', 'fatal', 'rate-limit', 'overflow'] as con
 const TOOLS = ['peek', 'dump', 'alone', 'fails', 'asks', 'absent', 'fork'] as const;
 const ACTS = ['cancel', 'steer', 'inject', 'queue', 'plan', 'sandbox', 'approval', 'goal', 'route', 'fork'] as const;
 type Act = typeof ACTS[number];
+const MARKS = [
+  'agent/inbox/spliced', 'turn/start', 'step/start', 'user/message', 'request/header', 'assistant/chunk', 'llm/retry', 'assistant/message',
+  'tool/call', 'tool/result', 'step/end', 'turn/end', 'compaction/start', 'compaction/end',
+] as const;
 
 /** One answer of the model. */
 export interface Step {
@@ -60,8 +64,8 @@ interface Descent {
 /** A whole conversation. It ends with a fork of the agent in which it ends. */
 export interface Conversation {
   readonly script: readonly Action[];
-  /** What happens once the current agent has logged that many events, whatever it is doing then. */
-  readonly meanwhile: readonly { readonly after: number; readonly act: Act }[];
+  /** What happens right after the current agent has logged the n-th event of a type, whatever it is doing then. */
+  readonly meanwhile: readonly { readonly type: typeof MARKS[number]; readonly nth: number; readonly act: Act }[];
   /** Which of its compactions get a summary; all later ones do. */
   readonly summaries: readonly boolean[];
 }
@@ -134,8 +138,10 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 
 /** Any conversation. */
 export const conversations: fc.Arbitrary<Conversation> = fc.record({
-  script: fc.array(action, { maxLength: 7 }),
-  meanwhile: fc.array(fc.record({ after: fc.nat(150), act }), { maxLength: 4 }),
+  script: fc.array(action, { minLength: 1, maxLength: 7 }),
+  meanwhile: fc.array(fc.record({
+    type: fc.constantFrom(...MARKS), nth: fc.integer({ min: 1, max: 6 }), act: fc.oneof(act, fc.constant('fork' as const)),
+  }), { maxLength: 5 }),
   summaries: fc.array(fc.boolean(), { maxLength: 2 }),
 });
 
@@ -203,7 +209,7 @@ class Player {
   private readonly models = new Map<string, string>();
   private readonly disposals = new Map<Agent, () => Promise<void>>();
   private agent: Agent;
-  private logged = 0;
+  private readonly logged = new Map<string, number>();
   private said = 0;
 
   constructor(ctx: Context, conversation: Conversation, providers: readonly Provider[], root: AgentHandle) {
@@ -215,7 +221,7 @@ class Player {
     this.disposals.set(root.agent, root.dispose);
     this.surfaces = new SurfaceRecord(ctx);
     ctx.llm.registerAdapter([ROUTE.provider], this.model);
-    ctx.on('session/event', (session) => this.count(session), { global: true });
+    ctx.on('session/event', (session, { type }) => this.count(session, type), { global: true });
     ctx.on('agent/request', async ({ agent }, next) => ({ ...await next(), ...(this.models.has(agent.id) && { model: this.models.get(agent.id)! }) }), { global: true });
     ctx.on('agent/pre-step', async ({ agent }, next) => this.blocks && agent === this.agent ? { kind: 'reject' } : next(), { global: true });
     for (const name of ['peek', 'dump', 'alone', 'fails', 'asks', 'fork', 'within']) {
@@ -344,10 +350,13 @@ class Player {
     return forks;
   }
 
-  private count(session: Session): void {
+  private count(session: Session, type: string): void {
     if (session !== this.agent.session) return;
-    this.logged++;
-    for (const { after, act } of this.conversation.meanwhile) if (after === this.logged) queueMicrotask(() => this.perform(act));
+    const nth = (this.logged.get(type) ?? 0) + 1;
+    this.logged.set(type, nth);
+    for (const mark of this.conversation.meanwhile) {
+      if (mark.type === type && mark.nth === nth) queueMicrotask(() => this.perform(mark.act));
+    }
   }
 
   private perform(given: Act): void {
