@@ -1,20 +1,17 @@
 /** Nothing of a parent's crosses to its child but history. Where the harness itself decides, the title says so. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Context } from '@deepseek-ai/cordis';
 import type { Agent } from '@deepseek-ai/dsh-agent';
 import { setSandboxMode } from '@deepseek-ai/dsh-sandbox-policy';
 import type { Session } from '@deepseek-ai/dsh-session';
-import { JsonlSessionPersistence } from '@deepseek-ai/dsh-session-persistence-jsonl';
 import * as schedule from '@deepseek-ai/dsh-schedule';
 import * as scheduleInvariant from '@deepseek-ai/dsh-schedule/invariant';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { calls, childSessions, delegates, replies, userMessage } from './support/delegation.ts';
 import { mountFull, PLAN_SECTION } from './support/full.ts';
 import { ask, registerTool, requestsOf, runFork, setup, shown } from './support/harness.ts';
 import type { Setup, SetupOptions } from './support/harness.ts';
 import type { Answer } from './support/model.ts';
+import { mountPersistence, temporaryDirectory } from './support/persistence.ts';
 
 const TASK = 'Check it.';
 
@@ -151,7 +148,7 @@ describe.for(['turn', 'step'] as const)('at `%s`', (seedBoundary) => {
   });
 
   test('a schedule reminds its own session alone, and a child cannot make one: the harness gives schedules to roots', async () => {
-    const root = await mkdtemp(join(tmpdir(), 'schedule-'));
+    const root = await temporaryDirectory();
     const answers = {
       'user: Remind me.': { calls: [{ name: 'schedule_create', arguments: { prompt: 'Feed the cat.', after_seconds: 1 } }] },
       [TOLD]: calls('wait'),
@@ -159,13 +156,9 @@ describe.for(['turn', 'step'] as const)('at `%s`', (seedBoundary) => {
     const reminded = Promise.withResolvers<void>();
     const { ctx, model, agent } = await delegating(seedBoundary, answers, async (ctx) => {
       registerTool(ctx, 'wait', () => reminded.promise.then(() => 'waited'));
-      await ctx.plugin(JsonlSessionPersistence, { root, compression: 'none' });
+      await mountPersistence(root)(ctx);
       await ctx.plugin(scheduleInvariant);
       await ctx.plugin(schedule);
-    });
-    onTestFinished(async () => {
-      await ctx.fiber.dispose();
-      await rm(root, { recursive: true });
     });
     const { agent: parent } = await agent();
     const texts = ({ session }: Agent): string => requestsOf(model, session).flatMap(shown).join('\n');

@@ -1,15 +1,13 @@
 /** A process that is killed in the middle of forks, and another that opens what it left on disk. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { interruptedTurnClosers, SessionId } from '@deepseek-ai/dsh-session';
-import { JsonlSessionPersistence } from '@deepseek-ai/dsh-session-persistence-jsonl';
 import { foldSubagentDescriptor } from '@deepseek-ai/dsh-subagent';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ask, requestsOf, ROUTE, runFork, setup, shown } from '../support/harness.ts';
+import { mountPersistence, temporaryDirectory } from '../support/persistence.ts';
 
 const PARENT = SessionId('parent');
 const HOST = join(import.meta.dirname, '../support/doomed-host.ts');
@@ -32,12 +30,10 @@ async function kill(root: string, boundary: string, after: number): Promise<Map<
 test.for([
   ['turn', 1], ['turn', 5], ['step', 2], ['step', 7],
 ] as const)('at `%s`, killed with %i children on disk: its parent is whole, and each child resumable or absent', { timeout: 60_000 }, async ([boundary, after]) => {
-  const root = await mkdtemp(join(tmpdir(), 'killed-'));
-  onTestFinished(() => rm(root, { recursive: true }));
+  const root = await temporaryDirectory();
   const logs = await kill(root, boundary, after);
 
-  const { ctx, model } = await setup({ config: { seedBoundary: boundary }, mount: (ctx) => ctx.plugin(JsonlSessionPersistence, { root, compression: 'none' }) });
-  onTestFinished(() => ctx.fiber.dispose());
+  const { ctx, model } = await setup({ config: { seedBoundary: boundary }, mount: mountPersistence(root) });
   const stored = await ctx.sessionPersistence.list();
   expect([...logs.keys()]).toEqual(expect.arrayContaining(stored.map(({ id }) => id)));
   const { events: kept } = await ctx.sessionPersistence.readFrom(PARENT, 0);

@@ -24,7 +24,7 @@ const { ctx, agent } = await setup({
       process.stdout.write(`${session.id} on disk\n`);
       return 'peeked';
     });
-    await ctx.plugin(JsonlSessionPersistence, { root, compression: 'none', writeBatchMaxDelayMs: 1 });
+    await ctx.plugin(JsonlSessionPersistence, { root, writeBatchMaxDelayMs: 1 });
   },
   script: ({ sessionId, messages }) => {
     if (messages.length < 2 || messages.at(-1)!.source.kind === 'tool') return 'It is done, and here is what was found.';
