@@ -6,7 +6,8 @@
 
 /** Milliseconds, or seconds when there are many. */
 export function milliseconds(value: number): string {
-  return value >= 1000 ? `${(value / 1000).toFixed(2)} s` : `${value.toPrecision(value >= 100 ? 3 : 2)} ms`;
+  if (value >= 999.5) return `${(value / 1000).toFixed(2)} s`;
+  return `${value >= 99.5 ? Math.round(value) : value.toPrecision(2)} ms`;
 }
 
 /** Kilobytes or megabytes. */
