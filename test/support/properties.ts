@@ -49,6 +49,13 @@ const PROPERTIES: Readonly<Record<string, Property>> = {
     }
   },
 
+  'its first request goes to the model of its parent\'s latest own one': ({ moments }) => {
+    for (const { log, parent, options, requests: [request] } of moments.flat()) {
+      const own = log.filter((event) => event.type === 'request/header').findLast(({ seq }) => seq >= (parent.header.seedLength ?? 0));
+      if (options !== undefined && own !== undefined) expect(request!.model).toBe(own.data.header.config.model);
+    }
+  },
+
   'each tool call in its request has exactly one result, and none is invented': ({ moments }) => {
     for (const { log, session, requests: [request] } of moments.flat()) {
       const open = new Set<string>();
