@@ -44,7 +44,12 @@ export function buildSeed(session: Session, options: SeedOptions): Seed {
   const end = seedEnd(log, options.seedBoundary);
   const compaction = options.compactSeed ? compactLog(session, log, end) : undefined;
   const events = compaction !== undefined && 'events' in compaction ? compaction.events : log.slice(0, end);
-  events.push(...interruptedTurnClosers(events));
+  events.push(...interruptedTurnClosers(lastTurn(events)));
   if (options.notice !== false && events.some(isSurfaceEvent)) events.push(noticeEvent(events, options.notice));
   return { log, end, events, ...(compaction !== undefined && 'opaqueType' in compaction && compaction) };
+}
+
+/** The events from where the last turn opened. What an earlier turn opened is closed. */
+function lastTurn(events: readonly SessionEvent[]): readonly SessionEvent[] {
+  return events.slice(Math.max(0, events.findLastIndex((event) => event.type === 'turn/start')));
 }
