@@ -206,6 +206,8 @@ class Player {
   /** Goes on with the conversation in a fork, when the model calls `within`. */
   private within: (() => Promise<void>) | undefined;
   private blocks = false;
+  /** Whether the current agent is on its way out. */
+  private closing = false;
   private readonly models = new Map<string, string>();
   private readonly disposals = new Map<Agent, () => Promise<void>>();
   private agent: Agent;
@@ -246,6 +248,7 @@ class Player {
   }
 
   async end(): Promise<void> {
+    this.closing = true;
     for (const dispose of [...this.disposals.values()].toReversed()) await dispose();
   }
 
@@ -296,7 +299,9 @@ class Player {
     const { agent, ctx } = this;
     if (!agent.session.events.some(({ type }) => type === 'turn/end')) return;
     await Promise.all(this.moments);
+    this.closing = true;
     await this.disposals.get(agent)!();
+    this.closing = false;
     this.disposals.delete(agent);
     const handle = await ctx.agents.resume({ resumeSessionId: agent.id, agentOptions: ROUTE });
     this.enter(handle.agent, handle.dispose);
@@ -361,7 +366,7 @@ class Player {
 
   private perform(given: Act): void {
     const { agent, ctx } = this;
-    if (ctx.agents.get(agent.id) !== agent) return;
+    if (this.closing) return;
     switch (given) {
       case 'cancel': return agent.cancel({ kind: 'user' });
       case 'steer': return agent.steer(this.message('steer'));
