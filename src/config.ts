@@ -37,12 +37,15 @@ export const Config: z<Config, ResolvedConfig> = z.intersect([
   z.transform(z.any(), refuseUnknownAndBlank),
 ]) as z<Config, ResolvedConfig>;
 
-/** Refuses what an object schema alone lets pass. */
+/** Refuses what an object schema alone lets pass: among it the words for a boolean that YAML reads as text. */
 function refuseUnknownAndBlank(given: object): void {
   const accepted = Object.keys(options.dict!);
   for (const [key, value] of Object.entries(given)) {
     if (!accepted.includes(key)) {
       throw new z.ValidationError(`is not an option; accepted are ${accepted.join(', ')}`, { path: [key] });
+    }
+    if (key === 'notice' && /^(?:on|off|yes|no)$/i.test(String(value))) {
+      throw new z.ValidationError(`expected true, false or a text for the model but got ${JSON.stringify(value)}`, { path: [key] });
     }
     if (typeof value === 'string' && value.trim() === '') {
       throw new z.ValidationError(`expected text that is not blank but got ${JSON.stringify(value)}`, { path: [key] });

@@ -19,7 +19,7 @@ test.each(['providerName', 'seedBoundary', 'notice', 'compactSeed', 'maxLiveFork
 });
 
 test('every option is taken as given', () => {
-  const given = { providerName: 'clone', seedBoundary: 'step', notice: 'Go.', compactSeed: true, maxLiveForks: 3 } as const;
+  const given = { providerName: 'clone', seedBoundary: 'step', notice: 'Go on now.', compactSeed: true, maxLiveForks: 3 } as const;
   expect(Config(given)).toEqual(given);
   expect(Config({ notice: false })).toMatchObject({ notice: false });
 });
@@ -31,6 +31,8 @@ test.each([
   [{ provderName: 'fork' }, `provderName is not an option; accepted are ${KEYS}`],
   [{ seedBoundary: 'message' }, 'seedBoundary expected "turn" | "step" but got "message"'],
   [{ notice: ' ' }, 'notice expected text that is not blank but got " "'],
+  [{ notice: 'off' }, 'notice expected true, false or a text for the model but got "off"'],
+  [{ notice: 'Yes' }, 'notice expected true, false or a text for the model but got "Yes"'],
   [{ notice: 1 }, 'notice expected boolean | string but got 1'],
   [{ compactSeed: 'yes' }, 'compactSeed expected boolean but got yes'],
   [{ maxLiveForks: 0 }, 'maxLiveForks expected number >= 1 but got 0'],
