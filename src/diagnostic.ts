@@ -68,7 +68,9 @@ export function diagnose(session: Session, stopReason: SubagentStopReason, envir
 
 function cause(reason: TurnEndReason | undefined, stopReason: SubagentStopReason): LlmFailure {
   switch (reason?.kind) {
-    case undefined: return { code: 'NOT_STARTED', message: 'the run ended before its first turn did' };
+    case undefined: return stopReason === 'aborted'
+      ? { code: 'ABORTED', message: 'the run was cancelled before its turn ended' }
+      : { code: 'NOT_STARTED', message: 'the run ended before its first turn did' };
     case 'error': return failure(reason.error);
     case 'aborted': return { code: 'ABORTED', message: `the turn was cancelled by ${CANCELLED_BY[reason.reason.kind] ?? 'its host'}` };
     case 'blocked': return { code: 'BLOCKED', message: 'a plugin refused the step' };

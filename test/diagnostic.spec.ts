@@ -84,6 +84,10 @@ describe('the cause', () => {
     expect(diagnose(session, {})).toBe('BAD_REQUEST: first');
   });
 
+  test('is the abort when the run was cancelled before any turn of its own ended', () => {
+    expect(diagnoseAs(Session.create(SessionId('child')), 'aborted', {})).toBe('ABORTED: the run was cancelled before its turn ended');
+  });
+
   test('is the abort when the run was cancelled as its turn completed', () => {
     expect(diagnoseAs(child({ kind: 'completed' }), 'aborted', {})).toBe('ABORTED: the run was cancelled as its turn ended');
   });
