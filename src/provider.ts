@@ -45,7 +45,7 @@ export class ForkInProcessProvider implements SubagentProvider {
     this.name = providerName;
     // A key that a cordis.yml leaves empty is null, which counts as left out.
     this.options = { seedBoundary, notice: notice ?? seedBoundary === 'step', compactSeed };
-    this.live = new LiveForks(ctx, maxLiveForks ?? Infinity);
+    this.live = new LiveForks(maxLiveForks ?? Infinity);
     ctx.subagents.registerContinuableSetup((childCtx) => this.adopt(childCtx));
   }
 
@@ -60,7 +60,8 @@ export class ForkInProcessProvider implements SubagentProvider {
     const { parent } = request;
     assertTask(request);
     assertAlive(parent);
-    const place = this.live.take(parent);
+    this.live.assertPlace();
+    const free = this.live.take();
     let seeding: Seeding | undefined;
     try {
       seeding = { parent, seed: this.seedFrom(parent) };
@@ -68,12 +69,12 @@ export class ForkInProcessProvider implements SubagentProvider {
       const route = latestRoute(parent);
       const agentOptions = childOptions(route, request.agentOptions);
       const run = await startInProcessRun({ ...request, agentOptions }, events.length > 0 ? { seed: events } : {});
-      place.child = run.id;
       const child = run.localAgent!;
+      child.ctx.effect(() => free);
       followEffort(child, route);
       return { ...run, result: run.result.then((result) => withDiagnostic(result, child.session, process.env)) };
     } catch (error) {
-      this.live.free(place);
+      free();
       if (seeding !== undefined) this.ctx.emit(agentCarrier(parent), 'subagent-fork/withdrawn', seeding);
       throw error;
     }
@@ -89,30 +90,26 @@ export class ForkInProcessProvider implements SubagentProvider {
   async prepareContinuable(request: ContinuableCreateRequest): Promise<ContinuableCreateSpec> {
     const { parent, sessionId: childId, signal } = request;
     signal.throwIfAborted();
-    const place = this.live.take(parent, childId);
-    signal.addEventListener('abort', () => {
-      if (parent.ctx.agents.get(childId) === undefined) this.live.free(place);
-    }, { once: true, signal: place.freed.signal });
-    try {
-      const { events } = this.announce({ parent, seed: this.seedFrom(parent), childId });
-      return events.length > 0 ? { seed: events } : {};
-    } catch (error) {
-      this.live.free(place);
-      throw error;
-    }
+    this.live.assertPlace();
+    const { events } = this.announce({ parent, seed: this.seedFrom(parent), childId });
+    return events.length > 0 ? { seed: events } : {};
   }
 
-  /** Looks after a continuable child of this provider, created now or resumed from disk. */
+  /**
+   * Looks after a continuable child of this provider, created now or resumed from disk. Starts that
+   * overlap were all let through when they asked for their seed; here they take their places. One
+   * that has been given a task before is never refused.
+   * @throws {SubagentError} `FORK_LIMIT`, which refuses the child's creation.
+   */
   private adopt(childCtx: Context): () => void {
-    const { id, session } = childCtx.agent!;
+    const { session } = childCtx.agent!;
     const own = readLog(session).slice(session.header.seedLength ?? 0);
-    if (own.some((event) => event.type === 'subagent/descriptor' && event.data.provider === this.name)) {
-      const parent = childCtx.agents.get(session.header.parentSession!)!;
-      this.live.count(parent, id);
-      followRoute(childCtx, parent);
-    }
-    // What the child got ends with its own scope: it keeps its route when this plugin is unloaded.
-    return () => {};
+    if (!own.some((event) => event.type === 'subagent/descriptor' && event.data.provider === this.name)) return () => {};
+    const toldBefore = own.some((event) => event.type === 'user/message');
+    if (!toldBefore) this.live.assertPlace();
+    // The route ends with the child's own scope: it stays when this plugin is unloaded.
+    followRoute(childCtx, childCtx.agents.get(session.header.parentSession!)!);
+    return this.live.take();
   }
 
   private seedFrom(parent: Agent): Seed {

@@ -1,3 +1,4 @@
+import type { ContinuableStartSpec } from '@deepseek-ai/dsh-subagent';
 import { describe, expect, test } from 'vitest';
 import { ask, forkOf, requestsOf, runFork, setup, shown } from './support/harness.ts';
 import type { Setup } from './support/harness.ts';
@@ -96,13 +97,14 @@ describe('a place is free again', () => {
 });
 
 describe('continuable children', () => {
-  async function one(): Promise<Setup & { readonly start: (signal?: AbortSignal) => Promise<{ readonly childId: Setup['parent']['id'] }> }> {
+  type Start = (signal?: AbortSignal, request?: Partial<ContinuableStartSpec['request']>) => Promise<{ readonly childId: Setup['parent']['id'] }>;
+
+  async function one(): Promise<Setup & { readonly start: Start }> {
     const mounted = await setup({ config: { maxLiveForks: 1 }, mount: mountPersistence(await temporaryDirectory()) });
     const { ctx, parent } = mounted;
-    const start = (signal = new AbortController().signal): ReturnType<typeof ctx.subagents.startContinuable> =>
-      ctx.subagents.startContinuable({
-        provider: 'fork', label: 'child', signal, request: { parent, prompt: [{ type: 'text', text: 'the task' }] },
-      });
+    const start: Start = (signal = new AbortController().signal, request = {}) => ctx.subagents.startContinuable({
+      provider: 'fork', label: 'child', signal, request: { parent, prompt: [{ type: 'text', text: 'the task' }], ...request },
+    });
     return { ...mounted, start };
   }
 
@@ -112,6 +114,32 @@ describe('continuable children', () => {
     await expect(start()).rejects.toThrow('running: 1, at most: 1');
     await ctx.agents.get(childId)!.whenIdle();
     await ctx.subagents.drainContinuableChildren(parent, [childId]);
+    await start();
+  });
+
+  test('are counted from the moment they are created, so starts that overlap are bounded, too', async () => {
+    const { ctx, parent, start } = await one();
+    const starts = await Promise.allSettled([start(), start(), start()]);
+    expect(starts.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(starts.filter(({ status }) => status === 'rejected')).toMatchObject([1, 2].map(() => ({
+      reason: { code: 'FORK_LIMIT', message: REFUSAL.replaceAll('2', '1') },
+    })));
+    expect(ctx.agents.list().filter((agent) => agent !== parent)).toHaveLength(1);
+  });
+
+  test('take no place when the harness refuses them behind their seed', async () => {
+    const { start } = await one();
+    await expect(start(undefined, { toolFilter: { allow: ['no such tool'] } })).rejects.toThrow('no such tool');
+    await start();
+  });
+
+  test('free their place when what another plugin contributes to them fails', async () => {
+    const { ctx, start } = await one();
+    const stop = ctx.subagents.registerContinuableSetup(() => {
+      throw new Error('refused');
+    });
+    await expect(start()).rejects.toThrow('refused');
+    stop();
     await start();
   });
 
