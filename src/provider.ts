@@ -59,7 +59,7 @@ export class ForkInProcessProvider implements SubagentProvider {
   async start(request: ResolvedSubagentStartRequest): Promise<SubagentRun> {
     const { parent } = request;
     assertTask(request);
-    assertAlive(parent);
+    if (hasEnded(parent)) throw parentGone(parent);
     this.live.assertPlace();
     const free = this.live.take();
     let seeding: Seeding | undefined;
@@ -70,6 +70,11 @@ export class ForkInProcessProvider implements SubagentProvider {
       const agentOptions = childOptions(route, request.agentOptions);
       const run = await startInProcessRun({ ...request, agentOptions }, events.length > 0 ? { seed: events } : {});
       const child = run.localAgent!;
+      if (hasEnded(parent)) {
+        // Without this the child would first do its task, and its parent's end wait for it.
+        child.cancel({ kind: 'parent' });
+        throw parentGone(parent);
+      }
       child.ctx.effect(() => free);
       followEffort(child, route);
       return { ...run, result: run.result.then((result) => withDiagnostic(result, child.session, process.env)) };
@@ -136,9 +141,11 @@ function assertTask({ prompt }: ResolvedSubagentStartRequest): void {
   }
 }
 
-/** Refuse a parent whose scope has ended: a child could neither be owned nor answer to it. */
-function assertAlive(parent: Agent): void {
-  if (parent.ctx.fiber.uid === null) {
-    throw new SubagentError(`fork refused: the parent agent ${parent.id} is gone; expected a live agent`, 'PARENT_GONE');
-  }
+/** Whether an agent's scope has ended: a child could neither be owned by it nor answer to it. */
+function hasEnded({ ctx }: Agent): boolean {
+  return ctx.fiber.uid === null;
+}
+
+function parentGone({ id }: Agent): SubagentError {
+  return new SubagentError(`fork refused: the parent agent ${id} is gone; expected a live agent`, 'PARENT_GONE');
 }

@@ -1,40 +1,12 @@
 /** The bodies that the real DeepSeek adapter sends for a parent and its children. */
-import { devNull } from 'node:os';
-import type { Agent } from '@deepseek-ai/dsh-agent';
-import * as deepseek from '@deepseek-ai/dsh-llm-deepseek';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { startEndpoint } from '../demo/endpoint.ts';
-import type { Answer, ChatMessage, EndpointRequest, Script } from '../demo/endpoint.ts';
+import { expect, test } from 'vitest';
+import type { ChatMessage, EndpointRequest } from '../demo/endpoint.ts';
 import { BLOCK_TOKENS } from '../demo/prefix-cache.ts';
 import type { Config } from '../src/index.ts';
-import { ask, registerTool, setup } from './support/harness.ts';
+import { ask } from './support/harness.ts';
+import { delegate, peek, wired } from './support/wired.ts';
 
 const QUESTION = 'What is in the file?';
-const PEEKED = Array.from({ length: 200 }, (_, line) => `line ${line} of the file`).join('\n');
-
-const peek: Answer = { reasoning: 'I have to look.', text: 'Looking.', calls: [{ name: 'peek', arguments: {} }] };
-const delegate = (...tasks: string[]): Answer => ({
-  text: 'Delegating.', calls: tasks.map((prompt) => ({ name: 'subagent_fork', arguments: { description: 'a task', prompt } })),
-});
-
-vi.stubEnv('DEEPSEEK_API_KEY', 'loopback');
-vi.stubEnv('DSH_HOME', devNull);
-
-/** A parent on the real adapter, with a tool to peek at a file and one to fork. */
-async function wired(config: Config, script: Script): Promise<{ readonly parent: Agent; readonly requests: readonly EndpointRequest[] }> {
-  const endpoint = await startEndpoint({ script });
-  onTestFinished(() => endpoint.close());
-  const { agent } = await setup({
-    config,
-    tool: {},
-    mount: async (ctx) => {
-      registerTool(ctx, 'peek', PEEKED);
-      await ctx.plugin(deepseek, deepseek.Config({ baseURL: endpoint.url }));
-    },
-  });
-  const { agent: parent } = await agent({ agentOptions: { provider: 'deepseek-official', model: 'deepseek-v4-flash' } });
-  return { parent, requests: endpoint.requests };
-}
 
 /** A first turn in which the parent peeks and delegates these tasks, and the children answer. */
 async function peekAndDelegate(config: Config, ...tasks: string[]): Promise<readonly EndpointRequest[]> {
