@@ -10,8 +10,7 @@ import type { Answer, EndpointRequest, Script } from '../../demo/endpoint.ts';
 import type { Config } from '../../src/index.ts';
 import { registerTool, setup } from './harness.ts';
 
-/** What the parent's tool `peek` answers. */
-export const PEEKED: string = Array.from({ length: 200 }, (_, line) => `line ${line} of the file`).join('\n');
+const PEEKED = Array.from({ length: 200 }, (_, line) => `line ${line} of the file`).join('\n');
 
 /** An answer that peeks. */
 export const peek: Answer = { reasoning: 'I have to look.', text: 'Looking.', calls: [{ name: 'peek', arguments: {} }] };
