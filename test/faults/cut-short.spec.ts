@@ -109,6 +109,30 @@ describe.each(['turn', 'step'] as const)('at `%s`', (seedBoundary) => {
   });
 });
 
+test('a continuable start that is aborted at every microtask leaves no child and no taken place, or a child that is not aborted', async () => {
+  const mounted = await setup({ config: { maxLiveForks: 1 }, mount: mountPersistence(await temporaryDirectory()) });
+  const { ctx, model, parent } = mounted;
+  await ask(parent, 'first');
+  const outcomes = await atEveryMicrotask(async (microtasks) => {
+    const controller = new AbortController();
+    const before = model.requests.length;
+    const starting = Promise.allSettled([ctx.subagents.startContinuable({
+      provider: 'fork', label: 'child', signal: controller.signal, request: { parent, prompt: [{ type: 'text', text: 'the task' }] },
+    })]);
+    for (let turn = 0; turn < microtasks; turn++) await Promise.resolve();
+    const asked = model.requests.length > before;
+    controller.abort();
+    const [start] = await starting;
+    const live = ctx.agents.list().length - 1;
+    if (start.status === 'rejected') return { asked, end: `${live} live, ${start.reason}` };
+    const child = ctx.agents.get(start.value.childId)!;
+    await child.whenIdle();
+    await ctx.subagents.drainContinuableChildren(parent, [child.id]);
+    return { asked, end: `${live} live, ${shown(requestsOf(model, child)[0]!).join()}` };
+  });
+  expect(ends(outcomes)).toEqual(['0 live, AbortError: This operation was aborted', '1 live, user: first,assistant: done,user: the task']);
+});
+
 test('a signal that aborts once its host is gone disturbs nothing', async () => {
   const { ctx, parent } = await setup({ config: { maxLiveForks: 1 }, mount: mountPersistence(await temporaryDirectory()) });
   const controller = new AbortController();
