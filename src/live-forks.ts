@@ -29,14 +29,12 @@ export class LiveForks {
 
   /**
    * Take a place for a child, be there one or not.
-   * @returns gives the place back; giving it back twice is as giving it back once.
+   * @returns gives the place back; to be called once.
    */
   take(): () => void {
-    let taken = true;
     this.live++;
     return () => {
-      if (taken) this.live--;
-      taken = false;
+      this.live--;
     };
   }
 }

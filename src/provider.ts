@@ -75,8 +75,8 @@ export class ForkInProcessProvider implements SubagentProvider {
         child.cancel({ kind: 'parent' });
         throw parentGone(parent);
       }
-      child.ctx.effect(() => free);
       followEffort(child, route);
+      child.ctx.effect(() => free);
       return { ...run, result: run.result.then((result) => withDiagnostic(result, child.session, process.env)) };
     } catch (error) {
       free();

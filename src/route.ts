@@ -18,9 +18,8 @@ import { readLog } from './log.ts';
  *   the agent has made no request yet.
  */
 export function latestRoute({ session }: Agent): ModelSelection | undefined {
-  const inherited = session.header.seedLength ?? 0;
-  if (inherited > 0 && !readLog(session).some(({ type, seq }) => type === 'request/header' && seq >= inherited)) return undefined;
-  return routeOf(session.requestHeader());
+  const own = readLog(session).slice(session.header.seedLength ?? 0);
+  return own.some(({ type }) => type === 'request/header') ? routeOf(session.requestHeader()) : undefined;
 }
 
 /**
@@ -61,12 +60,14 @@ export function followRoute(childCtx: Context, parent: Agent): void {
   const named = own === undefined ? differing(child.options, parent.options) : {};
   const { provider, model } = { ...route, ...named };
   const target = provider === route.provider && model === route.model ? route : { provider, model };
+  const before = child.session.requestHeader();
   decideFirstRequest(child, target);
   childCtx.on('system-prompt/assemble', async (_assembly, _context, next) => {
     const assembly = await next();
     const { variables } = assembly;
     if (variables.provider !== child.options.provider || variables.model !== child.options.model) return assembly;
-    const current = latestRoute(child) ?? target;
+    const header = child.session.requestHeader();
+    const current = header === before ? target : header!.config;
     return { ...assembly, variables: { ...variables, provider: current.provider, model: current.model } };
   });
 }
@@ -74,14 +75,11 @@ export function followRoute(childCtx: Context, parent: Agent): void {
 /** Puts an agent's first request of this life on a route, unless someone else decides it. */
 function decideFirstRequest(agent: Agent, route: ModelSelection): void {
   const before = agent.session.requestHeader();
-  const stop = agent.ctx.on('agent/request', async (_payload, next) => {
+  agent.ctx.on('agent/request', async (_payload, next) => {
     const config = await next();
-    if (agent.session.requestHeader() !== before) stop();
-    else if (isUndecided(config, agent)) {
-      const { reasoningEffort: _inherited, ...rest } = config;
-      return { ...rest, ...route };
-    }
-    return config;
+    if (agent.session.requestHeader() !== before || !isUndecided(config, agent)) return config;
+    const { reasoningEffort: _inherited, ...rest } = config;
+    return { ...rest, ...route };
   });
 }
 

@@ -46,7 +46,7 @@ export function buildSeed(session: Session, options: SeedOptions): Seed {
   const events = compaction !== undefined && 'events' in compaction ? compaction.events : log.slice(0, end);
   events.push(...interruptedTurnClosers(lastTurn(events)));
   if (options.notice !== false && events.some(isSurfaceEvent)) events.push(noticeEvent(events, options.notice));
-  return { log, end, events, ...(compaction !== undefined && 'opaqueType' in compaction && compaction) };
+  return { ...compaction, log, end, events };
 }
 
 /** The events from where the last turn opened. What an earlier turn opened is closed. */

@@ -1,10 +1,10 @@
 import { installModelSelection } from '@deepseek-ai/dsh-agent';
 import type { Agent, AgentOptions } from '@deepseek-ai/dsh-agent';
 import type { LlmCallConfig } from '@deepseek-ai/dsh-llm';
-import type { SessionId } from '@deepseek-ai/dsh-session';
+import { SessionId } from '@deepseek-ai/dsh-session';
 import { describe, expect, test } from 'vitest';
 import * as fork from '../src/index.ts';
-import { ask, inherited, registerTool, requestsOf, setup, shown } from './support/harness.ts';
+import { ask, inherited, registerTool, requestsOf, runFork, setup, shown } from './support/harness.ts';
 import type { Setup } from './support/harness.ts';
 import { mountPersistence, temporaryDirectory } from './support/persistence.ts';
 
@@ -50,8 +50,12 @@ describe('a continuable child', () => {
     expect(shown(requestsOf(mounted.model, child.session)[0]!)).toEqual(['user: first', 'assistant: done', 'user: the task']);
   });
 
-  test('is fresh when nothing can be inherited', async () => {
+  test('is fresh when nothing can be inherited, and no seed is announced', async () => {
     const mounted = await persisted();
+    const { ctx, parent } = mounted;
+    ctx.on('subagent-fork/seeded', () => expect.unreachable());
+    const request = { parent, sessionId: SessionId('later'), signal: new AbortController().signal };
+    expect(await ctx.subagents.getProvider('fork')!.prepareContinuable!(request)).toEqual({});
     const child = await start(mounted, 'the task');
     expect(child.session.header.seedLength).toBeUndefined();
     expect(mounted.logs).toContain(`"fork": session ${mounted.parent.id} has no message to inherit at seedBoundary "turn"; the child starts fresh`);
@@ -95,6 +99,45 @@ describe('the route of a continuable child', () => {
     expect(routes(mounted, child.id)).toEqual([when === 'after it' ? 'scripted/model-a' : 'other/picked', 'other/picked']);
   });
 
+  test.each<Partial<LlmCallConfig>>([
+    { provider: 'third' }, { model: 'picked' }, { provider: 'third', model: 'picked' },
+  ])('is what a plugin decides, %j over the creation options, and so says its prompt', async (change) => {
+    const mounted = await persisted();
+    const { ctx, model, parent } = mounted;
+    ctx.llm.registerAdapter(['third'], model);
+    ctx.systemPrompt.section({ name: 'route', order: 1, text: 'You are {{provider}}/{{model}}.' });
+    decide(parent, { provider: 'other', model: 'model-b' });
+    await ask(parent, 'first');
+    ctx.on('agent/created', ({ agent }) => installModelSelection(agent.ctx, { current: { provider: 'scripted', model: 'model-a', ...change }, assembled: undefined }));
+    const { id } = await start(mounted, 'the task');
+    const expected = `${change.provider ?? 'scripted'}/${change.model ?? 'model-a'}`;
+    expect(routes(mounted, id)).toEqual([expected]);
+    expect(requestsOf(model, { id })[0]!.system).toContain(`You are ${expected}.`);
+  });
+
+  test('stays where a plugin moved it, though that is where its parent was created', async () => {
+    const mounted = await persisted();
+    decide(mounted.parent, { provider: 'other', model: 'model-b' });
+    await ask(mounted.parent, 'first');
+    const child = await start(mounted, 'the task');
+    const stop = child.ctx.on('agent/request', async (_payload, next) => ({ ...await next(), provider: 'scripted', model: 'model-a' }));
+    await followUp(mounted, child.id, 'again');
+    stop();
+    await followUp(mounted, child.id, 'and again');
+    expect(routes(mounted, child.id)).toEqual(['other/model-b', 'scripted/model-a', 'scripted/model-a']);
+  });
+
+  test('is its own latest after a cold resume, not the one its creation named', async () => {
+    const mounted = await persisted();
+    await ask(mounted.parent, 'first');
+    const child = await start(mounted, 'the task', { model: 'model-c' });
+    decide(child, { model: 'picked' });
+    await followUp(mounted, child.id, 'again');
+    await release(mounted, child.id);
+    await followUp(mounted, child.id, 'and again');
+    expect(routes(mounted, child.id)).toEqual(['scripted/model-c', 'scripted/picked', 'scripted/picked']);
+  });
+
   test('is what its prompt says, also once the plugin is unloaded', async () => {
     const mounted = await persisted(false);
     const { ctx, model, parent } = mounted;
@@ -132,17 +175,22 @@ describe('the route of a continuable child', () => {
     expect(routes(mounted, id)).toEqual([expected]);
   });
 
-  test('is left to the harness when another provider created the child', async () => {
+  test('is left to the harness when another provider created the child, though a descriptor of this one is inherited', async () => {
     const mounted = await persisted();
-    await mounted.ctx.plugin(fork, { providerName: 'second' });
-    decide(mounted.parent, { model: 'model-b' });
-    await ask(mounted.parent, 'first');
-    mounted.ctx.subagents.registerProvider({ name: 'bare', capabilities: {} as never, inheritsParentContext: false, start: () => Promise.reject(new Error()), prepareContinuable: () => Promise.resolve({}) });
-    const { childId } = await mounted.ctx.subagents.startContinuable({
-      provider: 'bare', label: 'child', signal: new AbortController().signal,
-      request: { parent: mounted.parent, prompt: [{ type: 'text', text: 'the task' }] },
+    const { ctx } = mounted;
+    await ctx.plugin(fork, { providerName: 'second' });
+    const { child: parent } = await runFork(ctx, mounted.parent, 'be a parent');
+    decide(parent, { model: 'model-b' });
+    await ask(parent, 'first');
+    ctx.subagents.registerProvider({
+      name: 'bare', capabilities: {} as never, inheritsParentContext: true, start: () => Promise.reject(new Error()),
+      prepareContinuable: () => Promise.resolve({ seed: [...parent.session.events] }),
     });
-    await mounted.ctx.agents.get(childId)!.whenIdle();
+    const { childId } = await ctx.subagents.startContinuable({
+      provider: 'bare', label: 'child', signal: new AbortController().signal,
+      request: { parent, prompt: [{ type: 'text', text: 'the task' }] },
+    });
+    await ctx.agents.get(childId)!.whenIdle();
     expect(routes(mounted, childId)).toEqual(['scripted/model-a']);
   });
 });

@@ -99,19 +99,24 @@ describe('a place is free again', () => {
 describe('continuable children', () => {
   type Start = (signal?: AbortSignal, request?: Partial<ContinuableStartSpec['request']>) => Promise<{ readonly childId: Setup['parent']['id'] }>;
 
-  async function one(): Promise<Setup & { readonly start: Start }> {
+  /** A parent with one turn behind it that may have one continuable child, and the children for which a seed was built. */
+  async function one(): Promise<Setup & { readonly start: Start; readonly seeded: unknown[] }> {
     const mounted = await setup({ config: { maxLiveForks: 1 }, mount: mountPersistence(await temporaryDirectory()) });
     const { ctx, parent } = mounted;
     const start: Start = (signal = new AbortController().signal, request = {}) => ctx.subagents.startContinuable({
       provider: 'fork', label: 'child', signal, request: { parent, prompt: [{ type: 'text', text: 'the task' }], ...request },
     });
-    return { ...mounted, start };
+    await ask(parent, 'first');
+    const seeded: unknown[] = [];
+    ctx.on('subagent-fork/seeded', ({ childId }) => void seeded.push(childId));
+    return { ...mounted, start, seeded };
   }
 
   test('count like any other, and free their place when they are released', async () => {
-    const { ctx, parent, start } = await one();
+    const { ctx, parent, start, seeded } = await one();
     const { childId } = await start();
     await expect(start()).rejects.toThrow('running: 1, at most: 1');
+    expect(seeded).toEqual([childId]);
     await ctx.agents.get(childId)!.whenIdle();
     await ctx.subagents.drainContinuableChildren(parent, [childId]);
     await start();
@@ -153,8 +158,9 @@ describe('continuable children', () => {
   });
 
   test('take no place when their start was cancelled beforehand', async () => {
-    const { start } = await one();
+    const { start, seeded } = await one();
     await expect(start(AbortSignal.abort())).rejects.toThrow('aborted');
+    expect(seeded).toEqual([]);
     await start();
   });
 
@@ -173,8 +179,7 @@ describe('continuable children', () => {
   });
 
   test.each(['subagent-fork/seeded', 'session/created'] as const)('free their place when a listener refuses them at `%s`', async (event) => {
-    const { ctx, parent, start } = await one();
-    await ask(parent, 'first');
+    const { ctx, start } = await one();
     const stop = ctx.on(event, () => {
       throw new Error('refused');
     });

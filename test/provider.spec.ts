@@ -24,6 +24,7 @@ describe('what a child inherits by default', () => {
 
   test('nothing before the first turn completes, which one log line says', async () => {
     const { ctx, model, parent, logs } = await setup();
+    ctx.on('subagent-fork/seeded', () => expect.unreachable());
     const { session } = await runFork(ctx, parent, 'the task');
     expect(shown(requestsOf(model, session)[0]!)).toEqual(['user: the task']);
     expect(session.header.seedLength).toBeUndefined();

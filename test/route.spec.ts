@@ -6,10 +6,11 @@ import type { SessionId } from '@deepseek-ai/dsh-session';
 import { describe, expect, test } from 'vitest';
 import { ask, requestsOf, runFork, setup } from './support/harness.ts';
 import type { Setup } from './support/harness.ts';
+import { mountPersistence, temporaryDirectory } from './support/persistence.ts';
 
 /** Lets a listener on one agent decide each of its requests. */
-function decide(agent: Agent, change: () => Partial<LlmCallConfig>): void {
-  agent.ctx.on('agent/request', async (_payload, next) => ({ ...await next(), ...change() }));
+function decide(agent: Agent, change: () => Partial<LlmCallConfig>): () => unknown {
+  return agent.ctx.on('agent/request', async (_payload, next) => ({ ...await next(), ...change() }));
 }
 
 async function childRoute({ ctx, model, parent }: Setup, agentOptions?: AgentOptions): Promise<Partial<GenerateOptions>> {
@@ -96,10 +97,26 @@ class ThinkingModel extends LlmAdapter {
   }
 }
 
+/** A parent on that model. */
+interface Thinking extends Setup {
+  /** The effort of each request of a session, in order. */
+  readonly efforts: (session: { readonly id: SessionId }) => unknown[];
+  /** What the parent's next requests differ in. */
+  readonly change: { current: Partial<LlmCallConfig> };
+}
+
 describe('the reasoning effort of a child', () => {
-  async function thinking(config: { seedBoundary: 'turn' | 'step' }): Promise<Setup & { readonly efforts: (session: { readonly id: SessionId }) => unknown[]; change: { current: Partial<LlmCallConfig> } }> {
+  async function thinking(
+    config: { seedBoundary: 'turn' | 'step' }, mount: (ctx: Context) => unknown = () => {},
+  ): Promise<Thinking> {
     const thinker = new ThinkingModel();
-    const mounted = await setup({ config, mount: (ctx: Context) => ctx.llm.registerAdapter(['thinking'], thinker) });
+    const mounted = await setup({
+      config,
+      mount: async (ctx) => {
+        ctx.llm.registerAdapter(['thinking', 'thinking-2'], thinker);
+        await mount(ctx);
+      },
+    });
     const parent = (await mounted.agent({ agentOptions: { provider: 'thinking', model: 'm' } })).agent;
     const change = { current: {} as Partial<LlmCallConfig> };
     decide(parent, () => change.current);
@@ -122,19 +139,44 @@ describe('the reasoning effort of a child', () => {
     await ask(parent, 'first');
     const { child } = await runFork(ctx, parent, 'the task');
     expect(efforts(child.session)).toEqual(['low']);
+    expect(child.session.requestHeader()?.adapterDefaults).toEqual({ reasoningEffort: true });
   });
 
-  test('follows a switch in the open turn that the seed does not hold', async () => {
+  test('is what a host makes it later on', async () => {
     const { ctx, parent, efforts, change } = await thinking({ seedBoundary: 'turn' });
     change.current = { reasoningEffort: ReasoningEffortId('high') };
     await ask(parent, 'first');
-    change.current = { reasoningEffort: ReasoningEffortId('max') };
+    const { child } = await runFork(ctx, parent, 'the task');
+    const stop = decide(child, () => ({ reasoningEffort: ReasoningEffortId('max') }));
+    await ask(child, 'more');
+    stop();
+    await ask(child, 'and more');
+    expect(efforts(child.session)).toEqual(['high', 'max', 'max']);
+  });
+
+  test('of a continuable child is that of its parent\'s latest request, too', async () => {
+    const { ctx, parent, efforts, change } = await thinking({ seedBoundary: 'turn' }, mountPersistence(await temporaryDirectory()));
+    change.current = { reasoningEffort: ReasoningEffortId('high') };
+    await ask(parent, 'first');
+    const { childId } = await ctx.subagents.startContinuable({
+      provider: 'fork', label: 'child', signal: new AbortController().signal, request: { parent, prompt: [{ type: 'text', text: 'the task' }] },
+    });
+    await ctx.agents.get(childId)!.whenIdle();
+    expect(efforts({ id: childId })).toEqual(['high']);
+  });
+
+  test.each<Partial<LlmCallConfig>>([{}, { model: 'm2' }, { provider: 'thinking-2' }])('follows a switch, with %j, in the open turn that the seed does not hold', async (switched) => {
+    const { ctx, parent, efforts, change } = await thinking({ seedBoundary: 'turn' });
+    change.current = { reasoningEffort: ReasoningEffortId('high') };
+    await ask(parent, 'first');
+    change.current = { ...switched, reasoningEffort: ReasoningEffortId('max') };
     let forked: Agent | undefined;
     parent.ctx.on('agent/turn-stopping', async () => {
       forked ??= (await runFork(ctx, parent, 'the task')).child;
     });
     await ask(parent, 'second');
     expect(efforts(forked!.session)).toEqual(['max']);
+    expect(forked!.session.requestHeader()?.config).toMatchObject({ provider: 'thinking', model: 'm', ...switched });
   });
 
   test('is left to a child on another route', async () => {

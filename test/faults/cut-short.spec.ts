@@ -77,6 +77,8 @@ describe.each(['turn', 'step'] as const)('at `%s`', (seedBoundary) => {
   test('a parent disposed at every microtask takes its child with it, and the place is free', async () => {
     const mounted = await hanging({ seedBoundary, maxLiveForks: 1 });
     const { ctx } = mounted;
+    const causes = new Set<string>();
+    ctx.on('session/event', ({ header }, { type, data }) => void (header.parentSession !== undefined && type === 'turn/end' && causes.add(JSON.stringify(data.reason))));
     const outcomes = await atEveryMicrotask(async (microtasks) => {
       const { agent: parent, dispose } = await mounted.agent();
       await ask(parent, 'first');
@@ -91,6 +93,7 @@ describe.each(['turn', 'step'] as const)('at `%s`', (seedBoundary) => {
       'SubagentError: fork refused: the parent agent PARENT is gone; expected a live agent',
       'aborted [] ABORTED: the turn was cancelled by its disposal',
     ]);
+    expect(causes).toEqual(new Set(['parent', 'disposed'].map((kind) => JSON.stringify({ kind: 'aborted', reason: { kind } }))));
     await runFork(ctx, mounted.parent, 'the task');
   });
 
