@@ -24,6 +24,16 @@ test('every option is taken as given', () => {
   expect(Config({ notice: false })).toMatchObject({ notice: false });
 });
 
+test.each([{ notice: 'Go on' }, { notice: 'Yes, you may.' }, { notice: 'no-one else' }, { providerName: 'on' }])('%j is not taken for a boolean', (given) => {
+  expect(Config(given)).toMatchObject(given);
+});
+
+test('every option says what it is', () => {
+  const { dict } = Config.list![0]!;
+  expect(Object.keys(dict!).join(', ')).toBe(KEYS);
+  for (const { meta } of Object.values(dict!)) expect(meta.description).toMatch(/^[A-Z].+\.$/);
+});
+
 test.each([
   [{ providerName: '' }, 'providerName expected text that is not blank but got ""'],
   [{ providerName: '  ' }, 'providerName expected text that is not blank but got "  "'],

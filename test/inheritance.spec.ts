@@ -116,6 +116,7 @@ describe('the first difference of two surfaces', () => {
     ['another form of this package\'s message', [a], [a, { ...notice, source: { kind: 'plugin', plugin: 'subagent-fork-in-process' } }], `user message "${notice.id}" follows what the parent showed`],
     ['a notice in front', [a], [notice, a], `user message "${notice.id}" precedes what the parent showed`],
     ['a dropped message', [a, b, c], [a, c], 'inherited message 2 of 3 is user message "c", expected user message "b"'],
+    ['another message in the middle', [a, b], [a, c], 'inherited message 2 of 2 is user message "c", expected user message "b"'],
     ['a dropped last message', [a, b], [a], 'inherited message 2 of 2, user message "b", is missing'],
     ['two swapped messages', [a, b], [b, a], 'inherited message 1 of 2 is user message "b", expected user message "a"'],
     ['edited content', [a, b], [a, edited], 'inherited message 2 of 2, user message "b", differs in content'],
@@ -188,6 +189,15 @@ describe('a child', () => {
   test.each<[string, number]>([['lost its end', parent.seq - 1], ['is another', parent.seq]])('has a fault when its parent\'s log %s', (_title, length) => {
     const other = Session.create(parent.id, parent.events.slice(0, length));
     expect(inheritanceFault(inheritance, child, other)).toBe(`the parent's log no longer begins with the ${parent.seq} events that were read`);
+  });
+
+  test.each<[string, (log: Log) => Log, string]>([
+    ['a step', (log) => log.open().user('first'), 'step 1 of turn 1'],
+    ['a tool call', (log) => log.open().user('first').assistant([call('one')]), 'tool call "one"'],
+  ])('has a fault when it leaves %s open', (_title, write, open) => {
+    const { session } = write(new Log());
+    const cut = Session.create(SessionId('cut'), session.events, { ...session.header, id: SessionId('cut'), parentSession: session.id, seedLength: session.seq });
+    expect(inheritanceFault(inheritanceAt(session, session.seq), cut, session)).toBe(`the inherited log leaves ${open} open`);
   });
 
   test('has a fault when it inherits nothing', () => {
