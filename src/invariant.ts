@@ -37,7 +37,7 @@ const install: InvariantInstaller = Object.assign((ctx: Context, fail: Invariant
   ctx.on('subagent-fork/seeded', (seeding) => {
     const { parent: { session: parent }, seed, childId } = seeding;
     const log = readLog(parent);
-    if (log.length !== seed.log.length || log.at(-1) !== seed.log.at(-1)) {
+    if (log.at(-1) !== seed.log.at(-1)) {
       fail(`${pair(childId, parent)}: the parent's log changed while the seed was built, from ${seed.log.length} to ${log.length} events`);
     }
     const pending: Pending = pendingByParent.get(parent) ?? new Map();
@@ -49,8 +49,8 @@ const install: InvariantInstaller = Object.assign((ctx: Context, fail: Invariant
   ctx.on('session/created', (child) => {
     const { origin, parentSession } = child.header;
     const parent = origin === 'subagent' ? ctx.sessions.get(parentSession!) : undefined;
-    if (parent === undefined) return;
-    const pending: Pending = pendingByParent.get(parent) ?? new Map();
+    const pending = parent && pendingByParent.get(parent);
+    if (parent === undefined || pending === undefined) return;
     let fault: string | undefined;
     for (const [seeding, { inheritance }] of candidates(pending, child.header)) {
       fault = inheritanceFault(inheritance, child, parent);

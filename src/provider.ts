@@ -7,7 +7,7 @@ import type { Context } from '@deepseek-ai/cordis';
 import { agentCarrier } from '@deepseek-ai/dsh-agent';
 import type { Agent } from '@deepseek-ai/dsh-agent';
 import { isSurfaceEvent } from '@deepseek-ai/dsh-session';
-import { SubagentError } from '@deepseek-ai/dsh-subagent';
+import { foldSubagentDescriptor, SubagentError } from '@deepseek-ai/dsh-subagent';
 import type {
   ContinuableCreateRequest, ContinuableCreateSpec, ResolvedSubagentStartRequest, SubagentCapabilities, SubagentProvider,
   SubagentRun,
@@ -109,7 +109,7 @@ export class ForkInProcessProvider implements SubagentProvider {
   private adopt(childCtx: Context): () => void {
     const { session } = childCtx.agent!;
     const own = readLog(session).slice(session.header.seedLength ?? 0);
-    if (!own.some((event) => event.type === 'subagent/descriptor' && event.data.provider === this.name)) return () => {};
+    if (foldSubagentDescriptor(own)?.provider !== this.name) return () => {};
     const toldBefore = own.some((event) => event.type === 'user/message');
     if (!toldBefore) this.live.assertPlace();
     // The route ends with the child's own scope: it stays when this plugin is unloaded.

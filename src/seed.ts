@@ -49,7 +49,7 @@ export function buildSeed(session: Session, options: SeedOptions): Seed {
   return { ...compaction, log, end, events };
 }
 
-/** The events from where the last turn opened. What an earlier turn opened is closed. */
+/** The events from where the last turn opened, the only ones to leave anything open; without a turn, the last event. */
 function lastTurn(events: readonly SessionEvent[]): readonly SessionEvent[] {
-  return events.slice(Math.max(0, events.findLastIndex((event) => event.type === 'turn/start')));
+  return events.slice(events.findLastIndex((event) => event.type === 'turn/start'));
 }

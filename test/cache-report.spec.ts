@@ -517,6 +517,10 @@ test('no byte of any request and no assembled prompt depends on the companion', 
   expect(await seen()).toEqual(await seen(false));
 });
 
+test('the companion is named after its package', () => {
+  expect(cacheReport.name).toBe('subagent-fork-in-process-cache-report');
+});
+
 test('one line says it all, and again what is not known', async () => {
   const { ctx, parent, agent, model, reports, logs } = await wired();
   model.script = () => ({ text: 'done', usage: { inputTokens: 250, cacheReadTokens: 750, outputTokens: 1 } });

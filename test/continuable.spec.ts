@@ -39,6 +39,14 @@ function decide(agent: Agent, change: Partial<LlmCallConfig>): void {
   agent.ctx.on('agent/request', async (_payload, next) => ({ ...await next(), ...change }));
 }
 
+/** A system prompt that says on which route its agent runs. */
+const ROUTE_SECTION = { name: 'route', order: 1, text: 'You are {{provider}}/{{model}}.' };
+
+/** The route that the prompt of each of a session's requests says. */
+function prompted({ model }: Setup, id: SessionId): (string | undefined)[] {
+  return requestsOf(model, { id }).map(({ system }) => /You are (\S+)\./.exec(system!)?.[1]);
+}
+
 const routes = ({ model }: Setup, id: SessionId): string[] => requestsOf(model, { id }).map((request) => `${request.provider}/${request.model}`);
 
 describe('a continuable child', () => {
@@ -105,18 +113,19 @@ describe('the route of a continuable child', () => {
     const mounted = await persisted();
     const { ctx, model, parent } = mounted;
     ctx.llm.registerAdapter(['third'], model);
-    ctx.systemPrompt.section({ name: 'route', order: 1, text: 'You are {{provider}}/{{model}}.' });
+    ctx.systemPrompt.section(ROUTE_SECTION);
     decide(parent, { provider: 'other', model: 'model-b' });
     await ask(parent, 'first');
     ctx.on('agent/created', ({ agent }) => installModelSelection(agent.ctx, { current: { provider: 'scripted', model: 'model-a', ...change }, assembled: undefined }));
     const { id } = await start(mounted, 'the task');
     const expected = `${change.provider ?? 'scripted'}/${change.model ?? 'model-a'}`;
     expect(routes(mounted, id)).toEqual([expected]);
-    expect(requestsOf(model, { id })[0]!.system).toContain(`You are ${expected}.`);
+    expect(prompted(mounted, id)).toEqual([expected]);
   });
 
   test('stays where a plugin moved it, though that is where its parent was created', async () => {
     const mounted = await persisted();
+    mounted.ctx.systemPrompt.section(ROUTE_SECTION);
     decide(mounted.parent, { provider: 'other', model: 'model-b' });
     await ask(mounted.parent, 'first');
     const child = await start(mounted, 'the task');
@@ -125,6 +134,8 @@ describe('the route of a continuable child', () => {
     stop();
     await followUp(mounted, child.id, 'and again');
     expect(routes(mounted, child.id)).toEqual(['other/model-b', 'scripted/model-a', 'scripted/model-a']);
+    // The prompt is assembled before a plugin decides: it says so from the next request on.
+    expect(prompted(mounted, child.id)).toEqual(['other/model-b', 'other/model-b', 'scripted/model-a']);
   });
 
   test('is its own latest after a cold resume, not the one its creation named', async () => {
@@ -147,13 +158,13 @@ describe('the route of a continuable child', () => {
       return 'unloaded';
     });
     model.script = (request) => shown(request).at(-1) === 'user: the task' ? { calls: [{ name: 'unload', arguments: {} }] } : 'ok';
-    ctx.systemPrompt.section({ name: 'route', order: 1, text: 'You are {{provider}}/{{model}}.' });
+    ctx.systemPrompt.section(ROUTE_SECTION);
     installModelSelection(parent.ctx, { current: { provider: 'other', model: 'model-b' }, assembled: undefined });
     await ask(parent, 'first');
     const { id } = await start(mounted, 'the task');
     expect(ctx.subagents.list()).toEqual([]);
-    expect(requestsOf(model, { id }).map(({ provider, model: name, system }) => [`${provider}/${name}`, /You are (\S+)\./.exec(system!)?.[1]]))
-      .toEqual([['other/model-b', 'other/model-b'], ['other/model-b', 'other/model-b']]);
+    expect(routes(mounted, id)).toEqual(['other/model-b', 'other/model-b']);
+    expect(prompted(mounted, id)).toEqual(['other/model-b', 'other/model-b']);
   });
 
   test('is its parent\'s creation route when nothing was asked yet', async () => {
@@ -169,10 +180,12 @@ describe('the route of a continuable child', () => {
   ])('%j of the request wins, key by key', async (agentOptions, expected) => {
     const mounted = await persisted();
     mounted.ctx.llm.registerAdapter(['third'], mounted.model);
+    mounted.ctx.systemPrompt.section(ROUTE_SECTION);
     decide(mounted.parent, { provider: 'other', model: 'model-b' });
     await ask(mounted.parent, 'first');
     const { id } = await start(mounted, 'the task', agentOptions);
     expect(routes(mounted, id)).toEqual([expected]);
+    expect(prompted(mounted, id)).toEqual([expected]);
   });
 
   test('is left to the harness when another provider created the child, though a descriptor of this one is inherited', async () => {

@@ -1,6 +1,6 @@
 import type { Context } from '@deepseek-ai/cordis';
 import type { Agent } from '@deepseek-ai/dsh-agent';
-import { InvariantError } from '@deepseek-ai/dsh-invariants';
+import { InvariantError, InvariantRegistry } from '@deepseek-ai/dsh-invariants';
 import { createUserMessage } from '@deepseek-ai/dsh-llm';
 import type { Message } from '@deepseek-ai/dsh-llm';
 import { interruptedTurnClosers, SessionId } from '@deepseek-ai/dsh-session';
@@ -307,8 +307,10 @@ describe('a fork is refused', () => {
 });
 
 /** Announces a seed as a provider would, of the parent's log as it is. */
-function announce({ ctx, parent }: Setup, seed: { readonly end: number; readonly events: SessionEvent[] }, childId?: SessionId): void {
-  ctx.emit('subagent-fork/seeded', { parent, seed: { log: parent.session.events, ...seed }, ...(childId !== undefined && { childId }) });
+function announce({ ctx, parent }: Setup, seed: Pick<fork.Seeding['seed'], 'end' | 'events'>, childId?: SessionId): fork.Seeding {
+  const seeding = { parent, seed: { log: parent.session.events, ...seed }, ...(childId !== undefined && { childId }) };
+  ctx.emit('subagent-fork/seeded', seeding);
+  return seeding;
 }
 
 /** Publishes a session that inherits these events. */
@@ -333,20 +335,26 @@ describe('a fork that cuts a step behind its tool call is refused', () => {
 });
 
 /** An announced seed as long as the parent's two turns, of which a session that inherits both turns differs. */
-async function misleading(childId?: SessionId): Promise<Guarded & { readonly log: SessionEvent[] }> {
+async function misleading(childId?: SessionId): Promise<Guarded & { readonly log: SessionEvent[]; readonly seeding: fork.Seeding }> {
   const mounted = await guarded();
   await ask(mounted.parent, 'first');
   const end = mounted.parent.session.seq;
   await ask(mounted.parent, 'second');
   const log = [...mounted.parent.session.events];
-  announce(mounted, { end, events: log }, childId);
-  return { ...mounted, log };
+  return { ...mounted, log, seeding: announce(mounted, { end, events: log }, childId) };
 }
 
 describe('a seed that was announced and came to nothing', () => {
   test('refuses a child that it alone can have become', async () => {
     const mounted = await misleading();
     expect(() => publish(mounted, mounted.log, SessionId('child'))).toThrow('follows what the parent showed');
+  });
+
+  test('refuses nothing once it is withdrawn', async () => {
+    const mounted = await misleading();
+    mounted.ctx.emit('subagent-fork/withdrawn', mounted.seeding);
+    const session = publish(mounted, mounted.log, SessionId('child'));
+    expect(mounted.ctx.sessions.get(session.id)).toBe(session);
   });
 
   test('does not refuse a later fork of the same length', async () => {
@@ -452,6 +460,24 @@ describe('the companion', () => {
     await mounted.ctx.plugin(invariant);
     const session = publish(mounted, mounted.log, SessionId('other'));
     expect(mounted.ctx.sessions.get(session.id)).toBe(session);
+  });
+
+  test('judges the forks of every agent, also where its service is one agent\'s', async () => {
+    const mounted = await setup({ invariants: false });
+    const { ctx, agent, parent } = mounted;
+    const { ctx: scope } = (await agent()).agent;
+    await scope.plugin(InvariantRegistry);
+    await scope.plugin(invariant);
+    await ask(parent, 'first');
+    const length = parent.session.seq;
+    const stop = ctx.on('subagent-fork/seeded', grow, { prepend: true });
+    expect(await refusal(forkOf(ctx, parent, 'the task'))).toContain(`from ${length} to ${length + 1} events`);
+    stop();
+    await expect(forkOf(ctx, parent, 'the task', { maxDepth: 0 })).rejects.toThrow('exceeds maxDepth 0');
+    const session = publish(mounted, parent.session.events.map(edited), SessionId('other'));
+    expect(ctx.sessions.get(session.id)).toBe(session);
+    tamper(ctx, (events) => events.map(edited));
+    expect(await refusal(forkOf(ctx, parent, 'the task'))).toContain('differs in content');
   });
 
   test('has a plugin\'s named exports and no default', () => {

@@ -226,6 +226,10 @@ describe('providers side by side', () => {
     expect(ctx.subagents.list()).toEqual(['fork']);
   });
 
+  test('the plugin is named after its package', () => {
+    expect(fork.name).toBe('subagent-fork-in-process');
+  });
+
   test('the provider says what it supports and that it inherits', async () => {
     const { ctx } = await setup();
     expect(ctx.subagents.getProvider('fork')).toMatchObject({

@@ -4,7 +4,7 @@ import { LlmAdapter, ReasoningEffortId } from '@deepseek-ai/dsh-llm';
 import type { GenerateOptions, LlmCallConfig, LlmResolvedModelInfo, StreamChunk } from '@deepseek-ai/dsh-llm';
 import type { SessionId } from '@deepseek-ai/dsh-session';
 import { describe, expect, test } from 'vitest';
-import { ask, requestsOf, runFork, setup } from './support/harness.ts';
+import { ask, forkOf, requestsOf, runFork, setup } from './support/harness.ts';
 import type { Setup } from './support/harness.ts';
 import { mountPersistence, temporaryDirectory } from './support/persistence.ts';
 
@@ -134,12 +134,28 @@ describe('the reasoning effort of a child', () => {
     expect(efforts(child.session)).toEqual(['high', 'high']);
   });
 
-  test('is the adapter\'s default when that was in force', async () => {
+  test.each(['with its turn', 'without a history'])('is the adapter\'s default when that was in force, %s', async (inherits) => {
     const { ctx, parent, efforts } = await thinking({ seedBoundary: 'turn' });
+    let forked: Agent | undefined;
+    if (inherits === 'without a history') {
+      parent.ctx.on('agent/turn-stopping', async () => {
+        forked = (await runFork(ctx, parent, 'the task')).child;
+      });
+    }
     await ask(parent, 'first');
-    const { child } = await runFork(ctx, parent, 'the task');
-    expect(efforts(child.session)).toEqual(['low']);
-    expect(child.session.requestHeader()?.adapterDefaults).toEqual({ reasoningEffort: true });
+    forked ??= (await runFork(ctx, parent, 'the task')).child;
+    expect(efforts(forked.session)).toEqual(['low']);
+    expect(forked.session.requestHeader()?.adapterDefaults).toEqual({ reasoningEffort: true });
+  });
+
+  test('is what a plugin decides for the child\'s first request', async () => {
+    const { ctx, parent, efforts, change } = await thinking({ seedBoundary: 'turn' });
+    change.current = { reasoningEffort: ReasoningEffortId('high') };
+    await ask(parent, 'first');
+    const run = await forkOf(ctx, parent, 'the task');
+    decide(run.localAgent!, () => ({ reasoningEffort: ReasoningEffortId('max') }));
+    await run.result;
+    expect(efforts(run.localAgent!.session)).toEqual(['max']);
   });
 
   test('is what a host makes it later on', async () => {

@@ -6,6 +6,13 @@ import { ask, forkOf, requestsOf, runFork, setup, shown } from '../support/harne
 import type { Setup } from '../support/harness.ts';
 import { mountPersistence, temporaryDirectory } from '../support/persistence.ts';
 
+/** How starts end that are aborted ever later. */
+const ABORTED = [
+  'AbortError: This operation was aborted',
+  'aborted [] ABORTED: the run was cancelled before its turn ended',
+  'aborted [] ABORTED: the turn was cancelled by its parent',
+];
+
 /** What came of a start. */
 interface Outcome {
   /** Whether the child had asked its model when the start was cut short. */
@@ -65,11 +72,7 @@ describe.each(['turn', 'step'] as const)('at `%s`', (seedBoundary) => {
       expect(parent.session.events).toEqual(log);
       return outcome;
     });
-    expect(ends(outcomes)).toEqual([
-      'AbortError: This operation was aborted',
-      'aborted [] ABORTED: the run was cancelled before its turn ended',
-      'aborted [] ABORTED: the turn was cancelled by its parent',
-    ]);
+    expect(ends(outcomes)).toEqual(ABORTED);
     const { session } = await runFork(ctx, parent, 'the task');
     expect(shown(requestsOf(model, session)[0]!)).toContain('user: first');
   });
@@ -95,6 +98,21 @@ describe.each(['turn', 'step'] as const)('at `%s`', (seedBoundary) => {
     ]);
     expect(causes).toEqual(new Set(['parent', 'disposed'].map((kind) => JSON.stringify({ kind: 'aborted', reason: { kind } }))));
     await runFork(ctx, mounted.parent, 'the task');
+  });
+
+  test('an abort at every microtask is the same while the plugin is being unloaded', async () => {
+    const mounted = await hanging(false);
+    const { ctx, parent } = mounted;
+    const outcomes = await atEveryMicrotask(async (microtasks) => {
+      const plugin = await ctx.plugin(fork, { seedBoundary });
+      const outcome = await cutShort(mounted, parent, 'hang', microtasks, (controller) => {
+        controller.abort();
+        return plugin.dispose();
+      });
+      expect(ctx.agents.list()).toEqual([parent]);
+      return outcome;
+    });
+    expect(ends(outcomes)).toEqual(ABORTED);
   });
 
   test('the plugin unloaded at every microtask leaves a child that knows the conversation to its owner', async () => {
