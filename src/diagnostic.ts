@@ -15,18 +15,19 @@ export const DIAGNOSTIC_BYTES = 4096;
 /** Shorter texts are too common to tell that a message quotes them. */
 const QUOTE_LENGTH = 8;
 
+/** What a credential looks like in a text in which every run of white space is one space. */
 const CREDENTIALS = [
-  /\b(?:bearer|basic)\s+[\w+/=.~-]{8,}/gi,
+  /\b(?:bearer|basic) [\w+/=.~-]{8,}/gi,
   /\b(?:sk|pk|gh[opsu]|github_pat|glpat|hf|xox[abprs])[-_][\w-]{8,}/g,
   /\b(?:AKIA[0-9A-Z]{16}|AIza[\w-]{30,})/g,
   // A word that names a secret, and its value behind `:`, `=`, "provided:" or a quotation mark.
-  /[\w-]{0,40}(?:api[-_ ]?key|access[-_ ]?key|token|secret|passw(?:or)?d|pwd|authorization)(?:["']?\s*[:=]\s*|\s+provided:\s*|\s+(?=["']))["']?[^\s"',;]+/gi,
-  /(?<=[?&]key=)[^\s&"']+/gi,
-  /(?<=:\/\/)[^\s/]+@/g,
+  /[\w-]{0,40}(?:api[-_ ]?key|access[-_ ]?key|token|secret|passw(?:or)?d|pwd|authorization)(?:["']? ?[:=] ?| provided: ?| (?=["']))["']?[^ "',;]+/gi,
+  /(?<=[?&]key=)[^ &"']+/gi,
+  /(?<=:\/\/)[^ /]+@/g,
 ];
 
 /** A JSON object or array, an SSE field or a page of markup, from its start to the end of the text. */
-const PAYLOAD = /(?:\{\s*["']?\w*["']?\s*[:{]|\[\s*["{[\d-]|\bdata:\s|<(?:!doctype|html|\?xml)\b)[^]*$/i;
+const PAYLOAD = /(?:\{ ?["']?\w*["']? ?[:{]|\[ ?["{[\d-]|\bdata: |<(?:!doctype|html|\?xml)\b).*$/i;
 
 const CANCELLED_BY: Readonly<Record<string, string>> = {
   user: 'the user',
@@ -120,8 +121,10 @@ function strings(json: string): string[] {
 function redact(text: string, withheldTexts: readonly [string, string][]): string {
   let redacted = text;
   for (const [secret, label] of withheldTexts) redacted = redacted.replaceAll(secret, () => label);
+  // Long runs of spaces would take a pattern quadratic time.
+  redacted = redacted.replace(/\s+/g, ' ');
   for (const pattern of CREDENTIALS) redacted = redacted.replace(pattern, '[credential]');
-  return redacted.replace(PAYLOAD, '[payload]').replace(/\s+/g, ' ');
+  return redacted.replace(PAYLOAD, '[payload]');
 }
 
 function cut(text: string): string {

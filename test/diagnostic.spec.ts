@@ -174,6 +174,15 @@ describe('what it never says', () => {
     expect(diagnose(child(failed(message)), {})).toBe(`BAD_REQUEST: ${expected}`);
   });
 
+  test('a payload or a credential in a text of very many spaces', () => {
+    const spaces = ' '.repeat(500_000);
+    for (const start of ['said {', 'said [', 'the token', 'the api key provided:', 'bearer']) {
+      expect(diagnose(child(failed(`${start}${spaces};${spaces}"a": 1`)), {})).toBe(`BAD_REQUEST: ${start} ; "a": 1`);
+    }
+    expect(diagnose(child(failed(`said {${spaces}"a"${spaces}: 1} token${spaces}=${spaces}opensesame`)), {})).toBe('BAD_REQUEST: said [payload]');
+    expect(diagnose(child(failed(`token${spaces}=${spaces}opensesame`)), {})).toBe('BAD_REQUEST: [credential]');
+  });
+
   test('the excerpt of a response that could not be parsed', () => {
     expect(diagnose(child(failed('malformed SSE payload: patient 4711', 'MALFORMED_RESPONSE')), {}))
       .toBe('MALFORMED_RESPONSE: the provider sent a response that cannot be read');
