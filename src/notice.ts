@@ -4,7 +4,7 @@
  * @module
  */
 import { createUserMessage } from '@deepseek-ai/dsh-llm';
-import { isReplacementSurfaceEvent } from '@deepseek-ai/dsh-session';
+import { isReplacementSurfaceEvent, isSurfaceEvent } from '@deepseek-ai/dsh-session';
 import type { SessionEvent } from '@deepseek-ai/dsh-session';
 
 /** The plugin name in the notice's message source, by which a reader of a log finds it. */
@@ -31,27 +31,28 @@ export function noticeText(abandoned: ReadonlySet<Abandonment>): string {
 }
 
 /**
- * How turns whose request the child still sees ended without fulfilling it. A turn that a later
- * compaction replaced in full no longer shows and does not count.
+ * How turns of which the child still sees anything ended without fulfilling their request. A turn
+ * that a later compaction replaced in full no longer shows and does not count; one that compacted
+ * itself shows its own summary.
  * @param events - the inherited events, balanced.
  * @returns the kinds that occur.
  */
 export function abandonedKinds(events: readonly SessionEvent[]): Set<Abandonment> {
   const replaced = new Set<number>();
-  const abandoned: { readonly kind: Abandonment; readonly asked: readonly number[] }[] = [];
-  let asked: number[] = [];
+  const abandoned: { readonly kind: Abandonment; readonly shown: readonly number[] }[] = [];
+  let shown: number[] = [];
   for (const event of events) {
     if (isReplacementSurfaceEvent(event)) for (const seq of event.sourceEventSeqs!) replaced.add(seq);
-    else if (event.type === 'turn/start') asked = [];
-    else if (event.type === 'user/message') asked.push(event.seq);
+    if (event.type === 'turn/start') shown = [];
+    else if (isSurfaceEvent(event)) shown.push(event.seq);
     else if (event.type === 'turn/end') {
       const kind = event.data.reason.kind;
-      if (kind === 'aborted') abandoned.push({ kind: 'cancelled', asked });
-      else if (kind === 'error') abandoned.push({ kind: 'failed', asked });
-      asked = [];
+      if (kind === 'aborted') abandoned.push({ kind: 'cancelled', shown });
+      else if (kind === 'error') abandoned.push({ kind: 'failed', shown });
+      shown = [];
     }
   }
-  return new Set(abandoned.filter((turn) => turn.asked.some((seq) => !replaced.has(seq))).map((turn) => turn.kind));
+  return new Set(abandoned.filter((turn) => turn.shown.some((seq) => !replaced.has(seq))).map((turn) => turn.kind));
 }
 
 /**

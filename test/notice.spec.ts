@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { abandonedKinds, noticeEvent, noticeText } from '../src/notice.ts';
 import { grown } from './support/arbitrary-log.ts';
-import { LONG, mountCompaction, shownCompacted, summarizes } from './support/compaction.ts';
-import { added, childSessions, delegates, NOTICE, peeking, replies, streamed } from './support/delegation.ts';
+import { advertise, LONG, mountCompaction, shownCompacted, summarizes } from './support/compaction.ts';
+import { added, calls, childSessions, delegates, NOTICE, peeking, replies, streamed } from './support/delegation.ts';
 import { handLog } from './support/hand-log.ts';
 import type { Word } from './support/hand-log.ts';
-import { ask, inherited, requestsOf, runFork, say, setup, shown } from './support/harness.ts';
+import { ask, inherited, registerTool, requestsOf, runFork, say, setup, shown } from './support/harness.ts';
 
 const VARIANTS = ([[], ['cancelled'], ['failed'], ['failed', 'cancelled']] as const).map((kinds) => noticeText(new Set(kinds)));
 const KINDS: Readonly<Record<string, 'cancelled' | 'failed'>> = { aborted: 'cancelled', error: 'failed' };
@@ -72,20 +72,21 @@ describe('what was abandoned', () => {
     ['nothing in a turn that was compacted away before a message between turns', [], 'turn step ask /step /cancelled compact tell'],
     ['nothing in a turn whose summary was compacted again', [], 'turn step ask /step /cancelled compact turn step ask compact say /step /turn'],
     ['a turn that was cancelled after the compaction', ['cancelled'], 'turn step ask /step /failed compact turn step ask /step /cancelled'],
+    ['a turn that compacted itself before it was cancelled', ['cancelled'], 'turn step ask compact /step /cancelled'],
+    ['nothing in such a turn that was compacted once more', [], 'turn step ask compact /step /cancelled compact'],
     ['a turn of which a compaction left a message', ['cancelled'], 'turn step ask compact ask /step /cancelled'],
   ])('%s', ([, kinds, words]) => {
     expect(abandonedKinds(handLog(words.split(' ') as Word[]))).toEqual(new Set(kinds));
   });
 });
 
-test('in any log, what was abandoned is what a turn asked that did not complete and still shows', () => {
+test('in any log, what was abandoned is a turn that did not complete and of which something still shows', () => {
   fc.assert(fc.property(grown(1), ({ log }) => {
     const showing = new Set(Session.create(SessionId('child'), log).surface.nodes);
     const kinds = log.filter((event) => event.type === 'turn/end').flatMap((end) => {
       const start = log.findLast((event) => event.type === 'turn/start' && event.seq < end.seq)!;
-      const asked = log.slice(start.seq, end.seq).filter((event) => event.type === 'user/message' && event.surfaceOp === 'append');
       const kind = KINDS[end.data.reason.kind];
-      return kind !== undefined && asked.some(({ seq }) => showing.has(seq)) ? [kind] : [];
+      return kind !== undefined && log.slice(start.seq, end.seq).some(({ seq }) => showing.has(seq)) ? [kind] : [];
     });
     expect(abandonedKinds(log)).toEqual(new Set(kinds));
   }));
@@ -132,6 +133,33 @@ describe('between inherited history and the task', () => {
     const { session } = await runFork(ctx, parent, 'Check it.');
     expect(shown(requestsOf(model, session)[0]!)).toEqual(['user: Check it.']);
     expect(session.header.seedLength).toBeUndefined();
+  });
+
+  test.each(['turn', 'step'] as const)('at `%s` a cancelled request is named whose own turn compacted it', async (seedBoundary) => {
+    const asked = Promise.withResolvers<void>();
+    let answers = 0;
+    const { ctx, model, parent } = await peeking({
+      config: { seedBoundary, notice: true },
+      mount: async (ctx) => {
+        registerTool(ctx, 'read', LONG);
+        await mountCompaction()(ctx);
+      },
+      script: summarizes((request) => {
+        if (shown(request).at(-1) === 'user: Check it.') return 'done';
+        if (answers++ < 3) return calls('read');
+        asked.resolve();
+        return new Promise(() => {});
+      }),
+    });
+    advertise(model, 2_500);
+    say(parent, 'DELETE ALL THE TEST DATA');
+    await asked.promise;
+    parent.cancel({ kind: 'user' });
+    await parent.whenIdle();
+    const { session } = await runFork(ctx, parent, 'Check it.');
+    const request = shownCompacted(requestsOf(model, session)[0]!);
+    expect(request).not.toContain('user: DELETE ALL THE TEST DATA');
+    expect(request.slice(-2)).toEqual([`user: ${VARIANTS[1]}`, 'user: Check it.']);
   });
 
   test('no cancelled request is named that was compacted away, by a child or by a child of it', async () => {
