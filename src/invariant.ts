@@ -6,7 +6,8 @@
  */
 import type { Context } from '@deepseek-ai/cordis';
 import type { InvariantFailure, InvariantInstaller } from '@deepseek-ai/dsh-invariants';
-import type { Session, SessionHeader, SessionId } from '@deepseek-ai/dsh-session';
+import type { Session, SessionId } from '@deepseek-ai/dsh-session';
+import { foldSubagentDescriptor } from '@deepseek-ai/dsh-subagent';
 import { inheritanceAt, inheritanceFault } from './inheritance.ts';
 import type { Inheritance } from './inheritance.ts';
 import { readLog } from './log.ts';
@@ -21,12 +22,19 @@ export const apply = (ctx: Context): Promise<() => void> => Promise.resolve(
 /** A seed whose child is not published yet, or never will be. */
 interface Announced {
   readonly inheritance: Inheritance;
+  /** Name of the provider that built it. */
+  readonly provider: string;
+  /** How long it was when it was built. */
+  readonly length: number;
   /** When it was announced; a session created earlier is not its child. */
   readonly time: number;
 }
 
-/** The announced seeds of one parent. */
-type Pending = Map<Seeding, Announced>;
+/**
+ * The announced seeds of one parent. A continuable start that comes to nothing is not withdrawn: its
+ * seed is kept by the child's id, without the log, until the next one for that child or the parent's end.
+ */
+type Pending = Map<Seeding | SessionId, Announced>;
 
 /**
  * Takes down what a child has to inherit when its seed is announced, and judges the child's own
@@ -35,13 +43,14 @@ type Pending = Map<Seeding, Announced>;
 const install: InvariantInstaller = Object.assign((ctx: Context, fail: InvariantFailure): void => {
   const pendingByParent = new WeakMap<Session, Pending>();
   ctx.on('subagent-fork/seeded', (seeding) => {
-    const { parent: { session: parent }, seed, childId } = seeding;
+    const { provider, parent: { session: parent }, seed, childId } = seeding;
     const log = readLog(parent);
     if (log.at(-1) !== seed.log.at(-1)) {
       fail(`${pair(childId, parent)}: the parent's log changed while the seed was built, from ${seed.log.length} to ${log.length} events`);
     }
     const pending: Pending = pendingByParent.get(parent) ?? new Map();
-    pendingByParent.set(parent, pending.set(seeding, { inheritance: inheritanceAt(parent, seed.end), time: Date.now() }));
+    const announced = { inheritance: inheritanceAt(parent, seed.end), provider, length: seed.events.length, time: Date.now() };
+    pendingByParent.set(parent, pending.set(childId ?? seeding, announced));
   }, { global: true });
   ctx.on('subagent-fork/withdrawn', (seeding) => {
     pendingByParent.get(seeding.parent.session)?.delete(seeding);
@@ -52,21 +61,23 @@ const install: InvariantInstaller = Object.assign((ctx: Context, fail: Invariant
     const pending = parent && pendingByParent.get(parent);
     if (parent === undefined || pending === undefined) return;
     let fault: string | undefined;
-    for (const [seeding, { inheritance }] of candidates(pending, child.header)) {
+    for (const [key, { inheritance }] of candidates(pending, child)) {
       fault = inheritanceFault(inheritance, child, parent);
       if (fault !== undefined) continue;
-      pending.delete(seeding);
+      pending.delete(key);
       return;
     }
     if (fault !== undefined) fail(`${pair(child.id, parent)}: ${fault}`);
   }, { global: true });
 }, { inject: ['sessions'] });
 
-/** The seeds a session can stem from, by its id if one was announced for it, else by its length. */
-function candidates(pending: Pending, { id, seedLength, createdAt }: SessionHeader): (readonly [Seeding, Announced])[] {
+/** The seeds a session can stem from: the one its provider announced for its id, else those of its length. */
+function candidates(pending: Pending, child: Session): (readonly [Seeding | SessionId, Announced])[] {
+  const { id, seedLength, createdAt } = child.header;
   const early = [...pending].filter(([, { time }]) => time <= createdAt);
-  const named = early.filter(([{ childId }]) => childId === id);
-  return named.length > 0 ? named : early.filter(([{ childId, seed }]) => childId === undefined && seed.events.length === seedLength);
+  const provider = foldSubagentDescriptor(readLog(child).slice(seedLength))?.provider;
+  const named = early.filter(([key, announced]) => key === id && announced.provider === provider);
+  return named.length > 0 ? named : early.filter(([key, { length }]) => typeof key === 'object' && length === seedLength);
 }
 
 function pair(child: SessionId | undefined, parent: Session): string {

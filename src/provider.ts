@@ -7,6 +7,7 @@ import type { Context } from '@deepseek-ai/cordis';
 import { agentCarrier } from '@deepseek-ai/dsh-agent';
 import type { Agent } from '@deepseek-ai/dsh-agent';
 import { isSurfaceEvent } from '@deepseek-ai/dsh-session';
+import type { SessionId } from '@deepseek-ai/dsh-session';
 import { foldSubagentDescriptor, SubagentError } from '@deepseek-ai/dsh-subagent';
 import type {
   ContinuableCreateRequest, ContinuableCreateSpec, ResolvedSubagentStartRequest, SubagentCapabilities, SubagentProvider,
@@ -59,21 +60,22 @@ export class ForkInProcessProvider implements SubagentProvider {
   async start(request: ResolvedSubagentStartRequest): Promise<SubagentRun> {
     const { parent } = request;
     assertTask(request);
-    if (hasEnded(parent)) throw parentGone(parent);
+    if (hasEnded(parent)) throw parentGone(parent.id);
     this.live.assertPlace();
     const free = this.live.take();
     let seeding: Seeding | undefined;
     try {
-      seeding = { parent, seed: this.seedFrom(parent) };
+      seeding = { provider: this.name, parent, seed: this.seedFrom(parent) };
       const { events } = this.announce(seeding);
       const route = latestRoute(parent);
       const agentOptions = childOptions(route, request.agentOptions);
       const run = await startInProcessRun({ ...request, agentOptions }, events.length > 0 ? { seed: events } : {});
       const child = run.localAgent!;
       if (hasEnded(parent)) {
-        // Without this the child would first do its task, and its parent's end wait for it.
+        // Left alone, the child would first do its task, and its parent's end wait for it. Nobody gets the run.
         child.cancel({ kind: 'parent' });
-        throw parentGone(parent);
+        run.result.catch(() => {});
+        throw parentGone(parent.id);
       }
       followEffort(child, route);
       child.ctx.effect(() => free);
@@ -89,14 +91,14 @@ export class ForkInProcessProvider implements SubagentProvider {
    * Contribute the seed of a continuable child.
    * @param request - the reserved child id, the parent and the caller's cancellation.
    * @returns the seed as data, captured now; without `seed` when nothing is inherited.
-   * @throws {SubagentError} `FORK_LIMIT` when every place is taken; the signal's reason when it has
-   *   aborted.
+   * @throws {SubagentError} `PARENT_GONE` or `FORK_LIMIT`; the signal's reason when it has aborted.
    */
   async prepareContinuable(request: ContinuableCreateRequest): Promise<ContinuableCreateSpec> {
     const { parent, sessionId: childId, signal } = request;
     signal.throwIfAborted();
+    if (hasEnded(parent)) throw parentGone(parent.id);
     this.live.assertPlace();
-    const { events } = this.announce({ parent, seed: this.seedFrom(parent), childId });
+    const { events } = this.announce({ provider: this.name, parent, seed: this.seedFrom(parent), childId });
     return events.length > 0 ? { seed: events } : {};
   }
 
@@ -104,16 +106,19 @@ export class ForkInProcessProvider implements SubagentProvider {
    * Looks after a continuable child of this provider, created now or resumed from disk. Starts that
    * overlap were all let through when they asked for their seed; here they take their places. One
    * that has been given a task before is never refused.
-   * @throws {SubagentError} `FORK_LIMIT`, which refuses the child's creation.
+   * @throws {SubagentError} `PARENT_GONE` or `FORK_LIMIT`, which refuses the child's creation.
    */
   private adopt(childCtx: Context): () => void {
     const { session } = childCtx.agent!;
     const own = readLog(session).slice(session.header.seedLength ?? 0);
     if (foldSubagentDescriptor(own)?.provider !== this.name) return () => {};
-    const toldBefore = own.some((event) => event.type === 'user/message');
+    const parentId = session.header.parentSession!;
+    const parent = childCtx.agents.get(parentId);
+    if (parent === undefined) throw parentGone(parentId);
+    const toldBefore = own.some((event) => event.type === 'agent/inbox/spliced');
     if (!toldBefore) this.live.assertPlace();
     // The route ends with the child's own scope: it stays when this plugin is unloaded.
-    followRoute(childCtx, childCtx.agents.get(session.header.parentSession!)!);
+    followRoute(childCtx, parent);
     return this.live.take();
   }
 
@@ -146,6 +151,6 @@ function hasEnded({ ctx }: Agent): boolean {
   return ctx.fiber.uid === null;
 }
 
-function parentGone({ id }: Agent): SubagentError {
+function parentGone(id: SessionId): SubagentError {
   return new SubagentError(`fork refused: the parent agent ${id} is gone; expected a live agent`, 'PARENT_GONE');
 }

@@ -6,20 +6,20 @@
 import type { Context } from '@deepseek-ai/cordis';
 import type { Agent, AgentOptions, ModelSelection } from '@deepseek-ai/dsh-agent';
 import type { LlmCallConfig } from '@deepseek-ai/dsh-llm';
-import type { EpochHeader } from '@deepseek-ai/dsh-session';
+import type { EpochHeader, Session } from '@deepseek-ai/dsh-session';
 import type {} from '@deepseek-ai/dsh-system-prompt';
 import { readLog } from './log.ts';
 
 /**
- * The route of an agent's latest own request, from the `request/header` events of its log. Headers
- * an agent inherited with its seed tell its ancestor's route, not its own.
+ * The route of an agent's latest request, from the `request/header` events of its log. Headers that
+ * it inherited with its seed tell its ancestor's route; headers from before it was resumed, one that
+ * its resumption may have changed. Neither is its own.
  * @param agent - the agent to read.
  * @returns the route, with the effort when the adapter's default was not in force; undefined when
- *   the agent has made no request yet.
+ *   the agent has made no request yet since it was created or resumed.
  */
 export function latestRoute({ session }: Agent): ModelSelection | undefined {
-  const own = readLog(session).slice(session.header.seedLength ?? 0);
-  return own.some(({ type }) => type === 'request/header') ? routeOf(session.requestHeader()) : undefined;
+  return routeSince(session, session.firstLiveSeq);
 }
 
 /**
@@ -42,7 +42,11 @@ export function childOptions(route: ModelSelection | undefined, requested: Agent
  */
 export function followEffort(child: Agent, route: ModelSelection | undefined): void {
   const { provider, model } = child.options;
-  if (route !== undefined && route.provider === provider && route.model === model) decideFirstRequest(child, route);
+  if (route === undefined || route.provider !== provider || route.model !== model) return;
+  child.ctx.once('agent/pre-step', (_payload, next) => {
+    proposeFirstRequest(child, route);
+    return next();
+  });
 }
 
 /**
@@ -54,26 +58,31 @@ export function followEffort(child: Agent, route: ModelSelection | undefined): v
  */
 export function followRoute(childCtx: Context, parent: Agent): void {
   const child = childCtx.agent!;
-  const own = latestRoute(child);
+  const own = routeSince(child.session, child.session.header.seedLength ?? 0);
   const route = own ?? latestRoute(parent);
   if (route === undefined) return;
   const named = own === undefined ? differing(child.options, parent.options) : {};
   const { provider, model } = { ...route, ...named };
   const target = provider === route.provider && model === route.model ? route : { provider, model };
-  const before = child.session.requestHeader();
-  decideFirstRequest(child, target);
-  childCtx.on('system-prompt/assemble', async (_assembly, _context, next) => {
-    const assembly = await next();
-    const { variables } = assembly;
-    if (variables.provider !== child.options.provider || variables.model !== child.options.model) return assembly;
-    const header = child.session.requestHeader();
-    const current = header === before ? target : header!.config;
-    return { ...assembly, variables: { ...variables, provider: current.provider, model: current.model } };
+  childCtx.once('agent/session-start', () => {
+    proposeFirstRequest(child, target);
+    const before = child.session.requestHeader();
+    childCtx.on('system-prompt/assemble', async (_assembly, _context, next) => {
+      const assembly = await next();
+      const { variables } = assembly;
+      if (variables.provider !== child.options.provider || variables.model !== child.options.model) return assembly;
+      const header = child.session.requestHeader();
+      const current = header === before ? target : header!.config;
+      return { ...assembly, variables: { ...variables, provider: current.provider, model: current.model } };
+    });
   });
 }
 
-/** Puts an agent's first request of this life on a route, unless someone else decides it. */
-function decideFirstRequest(agent: Agent, route: ModelSelection): void {
+/**
+ * Puts an agent's first request of this life on a route, unless someone else decides it. Listeners
+ * that are there already come before this one, so what they decide is decided on this proposal.
+ */
+function proposeFirstRequest(agent: Agent, route: ModelSelection): void {
   const before = agent.session.requestHeader();
   agent.ctx.on('agent/request', async (_payload, next) => {
     const config = await next();
@@ -88,6 +97,11 @@ function isUndecided(config: LlmCallConfig, { options: { provider = '', model = 
   const last = routeOf(session.requestHeader());
   const effort = last?.provider === provider && last.model === model ? last.reasoningEffort : undefined;
   return config.provider === provider && config.model === model && config.reasoningEffort === effort;
+}
+
+function routeSince(session: Session, start: number): ModelSelection | undefined {
+  const requested = readLog(session).slice(start).some(({ type }) => type === 'request/header');
+  return requested ? routeOf(session.requestHeader()) : undefined;
 }
 
 function routeOf(header: EpochHeader | undefined): ModelSelection | undefined {

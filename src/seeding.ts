@@ -11,6 +11,8 @@ import type { Seed } from './seed.ts';
 
 /** One seed on its way to a child. */
 export interface Seeding {
+  /** Name of the provider that built the seed. */
+  readonly provider: string;
   /** The agent whose history is inherited. */
   readonly parent: Agent;
   /** The seed, with the parent's log as it was read. Never empty. */

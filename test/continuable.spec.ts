@@ -70,6 +70,24 @@ describe('a continuable child', () => {
   });
 });
 
+describe('a continuable start on a parent that is gone', () => {
+  test.each(['before it', 'while the harness looks for its id'])('%s is refused and says so', async (when) => {
+    const mounted = await persisted({ maxLiveForks: 1 });
+    const { ctx } = mounted;
+    const { agent: parent, dispose } = await mounted.agent();
+    await ask(parent, 'first');
+    if (when === 'before it') await dispose();
+    const starting = Promise.allSettled([ctx.subagents.startContinuable({
+      provider: 'fork', label: 'child', childId: SessionId('child'), signal: new AbortController().signal,
+      request: { parent, prompt: [{ type: 'text', text: 'the task' }] },
+    })]);
+    await dispose();
+    expect(await starting).toMatchObject([{ reason: { name: 'SubagentError', code: 'PARENT_GONE' } }]);
+    expect(ctx.agents.list()).toEqual([mounted.parent]);
+    await start(mounted, 'the task');
+  });
+});
+
 describe('the route of a continuable child', () => {
   test('is that of its parent\'s latest request, and its own after a cold resume', async () => {
     const mounted = await persisted();
@@ -108,7 +126,7 @@ describe('the route of a continuable child', () => {
   });
 
   test.each<Partial<LlmCallConfig>>([
-    { provider: 'third' }, { model: 'picked' }, { provider: 'third', model: 'picked' },
+    {}, { provider: 'third' }, { model: 'picked' }, { provider: 'third', model: 'picked' },
   ])('is what a plugin decides, %j over the creation options, and so says its prompt', async (change) => {
     const mounted = await persisted();
     const { ctx, model, parent } = mounted;
@@ -118,9 +136,10 @@ describe('the route of a continuable child', () => {
     await ask(parent, 'first');
     ctx.on('agent/created', ({ agent }) => installModelSelection(agent.ctx, { current: { provider: 'scripted', model: 'model-a', ...change }, assembled: undefined }));
     const { id } = await start(mounted, 'the task');
+    await followUp(mounted, id, 'again');
     const expected = `${change.provider ?? 'scripted'}/${change.model ?? 'model-a'}`;
-    expect(routes(mounted, id)).toEqual([expected]);
-    expect(prompted(mounted, id)).toEqual([expected]);
+    expect(routes(mounted, id)).toEqual([expected, expected]);
+    expect(prompted(mounted, id)).toEqual([expected, expected]);
   });
 
   test('stays where a plugin moved it, though that is where its parent was created', async () => {

@@ -5,6 +5,7 @@ import { createUserMessage } from '@deepseek-ai/dsh-llm';
 import type { Message } from '@deepseek-ai/dsh-llm';
 import { interruptedTurnClosers, SessionId } from '@deepseek-ai/dsh-session';
 import type { CreateSessionOptions, Session, SessionEvent } from '@deepseek-ai/dsh-session';
+import { seedDescriptorTurn, snapshotSubagentDescriptor } from '@deepseek-ai/dsh-subagent';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type * as fork from '../src/index.ts';
 import * as invariant from '../src/invariant.ts';
@@ -308,7 +309,7 @@ describe('a fork is refused', () => {
 
 /** Announces a seed as a provider would, of the parent's log as it is. */
 function announce({ ctx, parent }: Setup, seed: Pick<fork.Seeding['seed'], 'end' | 'events'>, childId?: SessionId): fork.Seeding {
-  const seeding = { parent, seed: { log: parent.session.events, ...seed }, ...(childId !== undefined && { childId }) };
+  const seeding = { provider: 'fork', parent, seed: { log: parent.session.events, ...seed }, ...(childId !== undefined && { childId }) };
   ctx.emit('subagent-fork/seeded', seeding);
   return seeding;
 }
@@ -316,6 +317,14 @@ function announce({ ctx, parent }: Setup, seed: Pick<fork.Seeding['seed'], 'end'
 /** Publishes a session that inherits these events. */
 function publish({ ctx, parent }: Setup, seed: SessionEvent[], id: SessionId, meta: CreateSessionOptions['meta'] = {}): Session {
   return ctx.sessions.create(id, { seed, meta: { parentSession: parent.id, origin: 'subagent', seedLength: seed.length, ...meta } });
+}
+
+/** Publishes a session that inherits these events as a provider's continuable child. */
+function publishContinuable({ ctx, parent }: Setup, seed: SessionEvent[], id: SessionId, provider = 'fork'): Session {
+  const descriptor = snapshotSubagentDescriptor({ mode: 'continuable', provider, label: 'child' });
+  return ctx.sessions.create(id, {
+    seed: seedDescriptorTurn(id, seed, descriptor), meta: { parentSession: parent.id, origin: 'subagent', seedLength: seed.length },
+  });
 }
 
 describe('a fork that cuts a step behind its tool call is refused', () => {
@@ -386,11 +395,20 @@ describe('a seed that was announced and came to nothing', () => {
     expect(mounted.ctx.sessions.get(session.id)).toBe(session);
   });
 
+  test.each([
+    ['another provider gave', 'other'], ['no provider gave', undefined],
+  ])('does not refuse a child of its id that %s', async (_title, provider) => {
+    const mounted = await misleading(SessionId('named'));
+    const id = SessionId('named');
+    const session = provider === undefined ? publish(mounted, mounted.log, id) : publishContinuable(mounted, mounted.log, id, provider);
+    expect(mounted.ctx.sessions.get(id)).toBe(session);
+  });
+
   test('is replaced by the next one for the same child', async () => {
     const mounted = await misleading(SessionId('named'));
     const { log } = mounted;
     announce(mounted, { end: log.length, events: log }, SessionId('named'));
-    const session = publish(mounted, log, SessionId('named'));
+    const session = publishContinuable(mounted, log, SessionId('named'));
     expect(mounted.ctx.sessions.get(session.id)).toBe(session);
   });
 
@@ -420,7 +438,7 @@ test('an announced seed judges one child and no later session of the same length
 describe('a seed that was announced for one child', () => {
   test('refuses that child whatever its length', async () => {
     const mounted = await misleading(SessionId('named'));
-    expect(() => publish(mounted, mounted.log.slice(0, 1), SessionId('named'))).toThrow(/inherited message 1 of 2, user message ".+", is missing$/);
+    expect(() => publishContinuable(mounted, [], SessionId('named'))).toThrow(/inherited message 1 of 2, user message ".+", is missing$/);
   });
 
   test('is not used up by another child of the same length', async () => {
@@ -430,7 +448,7 @@ describe('a seed that was announced for one child', () => {
     const log = [...parent.session.events];
     announce(mounted, { end: log.length, events: log }, SessionId('named'));
     announce(mounted, { end: log.length, events: log });
-    publish(mounted, log, SessionId('named'));
+    publishContinuable(mounted, log, SessionId('named'));
     expect(() => publish(mounted, log.map(edited), SessionId('other'))).toThrow('differs in content');
   });
 

@@ -1,5 +1,7 @@
 import type { ContinuableStartSpec } from '@deepseek-ai/dsh-subagent';
 import { describe, expect, test } from 'vitest';
+import * as fork from '../src/index.ts';
+import { userMessage } from './support/delegation.ts';
 import { ask, forkOf, requestsOf, runFork, setup, shown } from './support/harness.ts';
 import type { Setup } from './support/harness.ts';
 import { mountPersistence, temporaryDirectory } from './support/persistence.ts';
@@ -186,6 +188,33 @@ describe('continuable children', () => {
     await expect(start()).rejects.toThrow('refused');
     stop();
     await start();
+  });
+
+  test('are not refused a follow-up when they were stopped before their first task reached their model', async () => {
+    const { ctx, parent, start } = await one();
+    let stopped: Promise<void> | undefined;
+    ctx.on('session/event', ({ id, header }, { type }) => {
+      if (header.parentSession === undefined || type !== 'agent/inbox/spliced') return;
+      stopped ??= Promise.resolve().then(() => ctx.subagents.drainContinuableChildren(parent, [id]));
+    });
+    const { childId } = await start();
+    await stopped;
+    await forkOf(ctx, parent, 'another');
+    await ctx.subagents.followup(parent, childId, [{ type: 'text', text: 'again' }], { source: { kind: 'user' }, signal: new AbortController().signal });
+    expect(ctx.agents.get(childId)).toBeDefined();
+  });
+
+  test('are bounded, whatever another plugin puts into their history as they are created', async () => {
+    const { ctx, parent } = await one();
+    ctx.subagents.registerContinuableSetup(({ agent }) => {
+      agent!.session.append('user/message', userMessage('Mind the gap.'), { surfaceOp: 'append' });
+      return () => {};
+    });
+    await ctx.plugin(fork, { providerName: 'late', maxLiveForks: 1 });
+    const starts = await Promise.allSettled(['one', 'two'].map((label) => ctx.subagents.startContinuable({
+      provider: 'late', label, signal: new AbortController().signal, request: { parent, prompt: [{ type: 'text', text: 'the task' }] },
+    })));
+    expect(starts.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   });
 
   test('keep their place when the signal that started them aborts later', async () => {

@@ -79,6 +79,23 @@ describe('the route of a child', () => {
   });
 });
 
+test.each(['one-shot', 'continuable'])('a %s child of a parent that was resumed on another route, and asked nothing since, runs on that one', async (mode) => {
+  const { ctx, model, agent } = await setup({ mount: mountPersistence(await temporaryDirectory()) });
+  const unregister = ctx.llm.registerAdapter(['old'], model);
+  const { agent: { id, session }, dispose } = await agent({ agentOptions: { provider: 'old', model: 'gone' } });
+  await ask(ctx.agents.get(id)!, 'first');
+  await ctx.sessions.flush(session);
+  await dispose();
+  unregister();
+  const { agent: parent } = await ctx.agents.resume({ resumeSessionId: id, agentOptions: { provider: 'other', model: 'model-b' } });
+  const request = { parent, prompt: [{ type: 'text' as const, text: 'the task' }] };
+  const child = mode === 'one-shot'
+    ? (await runFork(ctx, parent, 'the task')).child.id
+    : (await ctx.subagents.startContinuable({ provider: 'fork', label: 'child', signal: new AbortController().signal, request })).childId;
+  await ctx.agents.get(child)!.whenIdle();
+  expect(requestsOf(model, { id: child }).map(({ provider, model: name }) => `${provider}/${name}`)).toEqual(['other/model-b']);
+});
+
 /** A model with selectable effort, whose default is `low`. */
 class ThinkingModel extends LlmAdapter {
   readonly requests: GenerateOptions[] = [];
