@@ -34,8 +34,8 @@ function turnEnd(events: readonly SessionEvent[]): number {
   const completed = events.findLastIndex((event) => event.type === 'turn/end');
   if (completed === -1) return 0;
   let end = completed + 1;
-  while (end < events.length && events[end]?.type !== 'turn/start') end++;
-  while (events[end - 1]?.type === 'agent/inbox/spliced') end--;
+  while (end < events.length && events[end]!.type !== 'turn/start') end++;
+  while (events[end - 1]!.type === 'agent/inbox/spliced') end--;
   return end;
 }
 

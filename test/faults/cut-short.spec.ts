@@ -154,6 +154,26 @@ test('a continuable start that is aborted at every microtask leaves no child and
   expect(ends(outcomes)).toEqual(['0 live, AbortError: This operation was aborted', '1 live, user: first,assistant: done,user: the task']);
 });
 
+test('a host that goes down at every microtask settles the start and leaves no rejection unhandled', async () => {
+  const outcomes = await atEveryMicrotask(async (microtasks) => {
+    const { ctx, model, parent } = await setup();
+    await ask(parent, 'first');
+    const before = model.requests.length;
+    const starting = forkOf(ctx, parent, 'the task').then((run) => run.result);
+    const end = starting.then(({ stopReason, diagnostic }) => `${stopReason} ${diagnostic}`, (error: unknown) => String(error).replaceAll(parent.id, 'PARENT'));
+    for (let turn = 0; turn < microtasks; turn++) await Promise.resolve();
+    const asked = model.requests.length > before;
+    void ctx.fiber.dispose();
+    return { asked, end: await end };
+  });
+  expect(ends(outcomes)).toEqual([
+    'Error: agent loop is not active',
+    'SubagentError: fork refused: the parent agent PARENT is gone; expected a live agent',
+    'Error: agent initiator scope is disposed',
+    'aborted ABORTED: the turn was cancelled by its disposal',
+  ]);
+});
+
 test('a signal that aborts once its host is gone disturbs nothing', async () => {
   const { ctx, parent } = await setup({ config: { maxLiveForks: 1 }, mount: mountPersistence(await temporaryDirectory()) });
   const controller = new AbortController();
