@@ -21,13 +21,16 @@ const CREDENTIALS = [
   /\b(?:sk|pk|gh[opsu]|github_pat|glpat|hf|xox[abprs])[-_][\w-]{8,}/g,
   /\b(?:AKIA[0-9A-Z]{16}|AIza[\w-]{30,})/g,
   // A word that names a secret, and its value behind `:`, `=`, "provided:" or a quotation mark.
-  /[\w-]{0,40}(?:api[-_ ]?key|access[-_ ]?key|token|secret|passw(?:or)?d|pwd|authorization)(?:["']? ?[:=] ?| provided: ?| (?=["']))["']?[^ "',;]+/gi,
+  /[\w-]{0,40}(?:api[-_ ]?key|access[-_ ]?key|token|secret|passw(?:or)?d|pwd|authorization)(?:["']? ?[:=] ?| provided: ?| (?=["']))(?:(?:token|apikey|digest|negotiate) )?(?:"[^"]*|'[^']*|[^ "',;]+)["']?/gi,
   /(?<=[?&]key=)[^ &"']+/gi,
   /(?<=:\/\/)[^ /]+@/g,
 ];
 
 /** A JSON object or array, an SSE field or a page of markup, from its start to the end of the text. */
-const PAYLOAD = /(?:\{ ?["']?\w*["']? ?[:{]|\[ ?["{[\d-]|\bdata: |<(?:!doctype|html|\?xml)\b).*$/i;
+const PAYLOAD = /(?:\{ ?(?:\\?["'][^"']*["']|[^ "'{}:]*) ?[:{]|\[ ?(?:\\?["']|[{[\d-]|(?:true|false|null)\b)|\bdata: |<(?:!doctype|html|\?xml)\b).*$/i;
+
+/** What an error code looks like. Some adapters pass on what the provider said. */
+const CODE = /^[\w.-]{1,64}$/;
 
 const CANCELLED_BY: Readonly<Record<string, string>> = {
   user: 'the user',
@@ -87,21 +90,23 @@ function cause(reason: TurnEndReason | undefined, stopReason: SubagentStopReason
 
 /** An adapter quotes what it could not parse: that excerpt is a raw payload as a whole. */
 function failure({ code, message }: LlmFailure): LlmFailure {
-  return { code, message: code === 'MALFORMED_RESPONSE' ? 'the provider sent a response that cannot be read' : message };
+  if (code === 'MALFORMED_RESPONSE') return { code, message: 'the provider sent a response that cannot be read' };
+  return { code: CODE.test(code) ? code : 'UNKNOWN', message };
 }
 
-/** Texts that must not show, each with what stands in its place, longest first. */
-function withheld(events: readonly SessionEvent[], environment: Environment): [string, string][] {
-  const texts: [string, string][] = [];
-  for (const [name, value] of Object.entries(environment)) texts.push([value ?? '', `$${name}`]);
+/** Texts that must not show, each with what stands in its place. */
+function withheld(events: readonly SessionEvent[], environment: Environment): Map<string, string> {
+  const labels = new Map<string, string>();
   for (const event of events) {
-    if (event.type === 'tool/call') for (const text of strings(event.data.arguments)) texts.push([text, '[tool input]']);
+    if (event.type === 'tool/call') for (const text of strings(event.data.arguments)) labels.set(text, '[tool input]');
     if (event.type !== 'tool/result') continue;
     for (const text of strings(JSON.stringify(event.data.message.content))) {
-      for (const line of text.split('\n')) texts.push([line.trim(), '[tool result]']);
+      for (const line of text.split('\n')) labels.set(line.trim(), '[tool result]');
     }
   }
-  return texts.filter(([text]) => text.length >= QUOTE_LENGTH).toSorted(([a], [b]) => b.length - a.length);
+  for (const [name, value] of Object.entries(environment)) labels.set(value ?? '', `$${name}`);
+  for (const text of labels.keys()) if (text.length < QUOTE_LENGTH) labels.delete(text);
+  return labels;
 }
 
 /** A JSON text itself and every string in it; a text that is not JSON alone. */
@@ -118,13 +123,28 @@ function strings(json: string): string[] {
   return found;
 }
 
-function redact(text: string, withheldTexts: readonly [string, string][]): string {
-  let redacted = text;
-  for (const [secret, label] of withheldTexts) redacted = redacted.replaceAll(secret, () => label);
+function redact(text: string, labels: ReadonlyMap<string, string>): string {
   // Long runs of spaces would take a pattern quadratic time.
-  redacted = redacted.replace(/\s+/g, ' ');
+  let redacted = replaced(text, labels).replace(/\s+/g, ' ').replace(PAYLOAD, '[payload]');
   for (const pattern of CREDENTIALS) redacted = redacted.replace(pattern, '[credential]');
-  return redacted.replace(PAYLOAD, '[payload]');
+  return redacted;
+}
+
+/** A text with a label in place of each text that has one, the longest where several begin. Read once, however many there are. */
+function replaced(text: string, labels: ReadonlyMap<string, string>): string {
+  const lengths = new Map<string, Set<number>>();
+  for (const labelled of [...labels.keys()].toSorted((a, b) => b.length - a.length)) {
+    const start = labelled.slice(0, QUOTE_LENGTH);
+    lengths.set(start, (lengths.get(start) ?? new Set()).add(labelled.length));
+  }
+  let result = '';
+  for (let at = 0; at < text.length;) {
+    const here = [...lengths.get(text.slice(at, at + QUOTE_LENGTH)) ?? []].map((length) => text.slice(at, at + length));
+    const found = here.find((candidate) => labels.has(candidate));
+    result += found === undefined ? text[at] : labels.get(found);
+    at += found === undefined ? 1 : found.length;
+  }
+  return result;
 }
 
 function cut(text: string): string {

@@ -136,10 +136,10 @@ describe('what it never says', () => {
     ['sent Bearer abcdef123456 twice', 'sent [credential] twice'],
     ['Authorization: Basic dXNlcjpwYXNz', '[credential]'],
     ['DEEPSEEK_API_KEY=abc123 is wrong', '[credential] is wrong'],
-    ['client_secret: "s3cr3t", db_password=x1', '[credential]", [credential]'],
+    ['client_secret: "s3cr3t", db_password=x1', '[credential], [credential]'],
     ['refresh_token=abc, passwd=def, pwd: ghi', '[credential], [credential], [credential]'],
     ['Incorrect API key provided: abc123.', 'Incorrect [credential]'],
-    ['bad api key "abc123"', 'bad [credential]"'],
+    ['bad api key "abc123"', 'bad [credential]'],
     ['github_pat_0123456789 and glpat-0123456789 and hf_0123456789', '[credential] and [credential] and [credential]'],
     ['AKIAIOSFODNN7EXAMPLE and AIzaSyA-0123456789_0123456789_012345', '[credential] and [credential]'],
     ['sent bearer   abcdef123456', 'sent [credential]'],
@@ -148,6 +148,10 @@ describe('what it never says', () => {
     ['api-key provided:  a1 and token "b2', '[credential] and [credential]'],
     ['GET /v1?a=1&key=abc123&b=2', 'GET /v1?a=1&key=[credential]&b=2'],
     ['postgres://u:p@ss@host/db', 'postgres://[credential]host/db'],
+    ['Authorization: Token abcdef0123456789', '[credential]'],
+    ['Authorization: ApiKey abcdef0123 expired', '[credential] expired'],
+    ['password: "correct horse battery" is wrong', '[credential] is wrong'],
+    ['password: \'correct horse battery\' is wrong', '[credential] is wrong'],
     ['at most 4096 tokens: 5000 given', 'at most 4096 tokens: 5000 given'],
     ['key sk-0123456789abcdef is invalid', 'key [credential] is invalid'],
     ['Authentication Fails, Your api key: ****1234 is invalid', 'Authentication Fails, Your [credential] is invalid'],
@@ -169,6 +173,16 @@ describe('what it never says', () => {
     ['upstream said [  "a"]', 'upstream said [payload]'],
     ['upstream said {a: 1, b: "private"}', 'upstream said [payload]'],
     ['upstream said [1, 2, 3]', 'upstream said [payload]'],
+    ['upstream said {"token":"abc","patient":"4711"}', 'upstream said [payload]'],
+    ['upstream said {"authorization":["x"],"body":"private"}', 'upstream said [payload]'],
+    ['upstream said {"content-type":"x","body":"private"}', 'upstream said [payload]'],
+    ['upstream said {"error.message":"private"}', 'upstream said [payload]'],
+    ['upstream said {"ключ":"private"}', 'upstream said [payload]'],
+    ['upstream said {\'a b\': 1}', 'upstream said [payload]'],
+    ['upstream said {\\"a\\":\\"private\\"}', 'upstream said [payload]'],
+    ['upstream said [\\"a\\"]', 'upstream said [payload]'],
+    ['upstream said [true,"private"]', 'upstream said [payload]'],
+    ['upstream said [null]', 'upstream said [payload]'],
     ['model [deepseek] {unknown} is away', 'model [deepseek] {unknown} is away'],
   ])('a raw payload: %s', (message, expected) => {
     expect(diagnose(child(failed(message)), {})).toBe(`BAD_REQUEST: ${expected}`);
@@ -181,6 +195,31 @@ describe('what it never says', () => {
     }
     expect(diagnose(child(failed(`said {${spaces}"a"${spaces}: 1} token${spaces}=${spaces}opensesame`)), {})).toBe('BAD_REQUEST: said [payload]');
     expect(diagnose(child(failed(`token${spaces}=${spaces}opensesame`)), {})).toBe('BAD_REQUEST: [credential]');
+  });
+
+  test.each(['upstream said {"a":1}', 'two\nlines', 'X'.repeat(65), ''])('a code that is no code: %j', (code) => {
+    expect(diagnose(child(failed('away', code)), {})).toBe('UNKNOWN: away');
+  });
+
+  test.each(['HTTP-502', 'content_filter', 'sdk.Timeout', 'X'.repeat(64)])('but a code as it is: %s', (code) => {
+    expect(diagnose(child(failed('away', code)), {})).toBe(`${code}: away`);
+  });
+
+  test('one of very many lines that a tool answered, in a very long message', () => {
+    const lines = Array.from({ length: 100_000 }, (_, index) => `line number ${index} of the file`);
+    const message = `${'line number '.repeat(50_000)}${lines[77_777]} is wrong`;
+    expect(diagnose(child(failed(message), { input: '{}', result: lines.join('\n') }), {})).toHaveLength(DIAGNOSTIC_BYTES);
+    expect(diagnose(child(failed(`${lines.slice(0, 50_000).join(' ')} is wrong`), { input: '{}', result: lines.join('\n') }), {}))
+      .toMatch(/^BAD_REQUEST: (?:\[tool result\] )+/);
+  });
+
+  test('the longest of the texts that begin at one place', () => {
+    const tool = { input: '{}', result: 'the launch code\nthe launch code is 0000\nlaunch code is 0000, Sir' };
+    expect(diagnose(child(failed('said the launch code is 0000, and the launch code'), tool), {})).toBe('BAD_REQUEST: said [tool result], and [tool result]');
+  });
+
+  test('what a variable says, by its name, though a tool said it too', () => {
+    expect(diagnose(child(failed('no such host db.internal'), { input: '{}', result: 'db.internal' }), { DB_HOST: 'db.internal' })).toBe('BAD_REQUEST: no such host $DB_HOST');
   });
 
   test('the excerpt of a response that could not be parsed', () => {
