@@ -48,30 +48,31 @@ export function isOpaque(type: string): boolean {
  * @param event - an event whose type is not opaque.
  * @param seq - its position in the new log.
  * @param renumber - where the events it cites stand in the new log.
- * @returns a new event; the given one is untouched.
+ * @returns a new event, frozen with everything that is not the given event's; that one is untouched.
  * @throws {Error} when the event replaces or shadows one that was left out.
  */
 export function carry(event: SessionEvent, seq: number, renumber: Renumber): SessionEvent {
   if (isSurfaceEvent(event)) return carrySurface(event, seq, renumber);
   const rule = CITING_DATA.get(event.type);
-  return rule === undefined ? { ...event, seq } : { ...event, seq, data: rule(event.data as Data, renumber) } as SessionEvent;
+  const data = rule === undefined ? event.data : Object.freeze(rule(event.data as Data, renumber));
+  return Object.freeze({ ...event, seq, data } as SessionEvent);
 }
 
 function carrySurface({ sourceEventSeqs, ...event }: SurfaceEvent, seq: number, renumber: Renumber): SessionEvent {
   const sources = sourceEventSeqs && present(sourceEventSeqs, renumber);
-  return {
+  return Object.freeze({
     ...event,
     seq,
-    ...(event.surfaceOp !== 'append' && { surfaceOp: { op: event.surfaceOp.op, ...range(event.surfaceOp, renumber) } }),
+    ...(event.surfaceOp !== 'append' && { surfaceOp: Object.freeze({ op: event.surfaceOp.op, ...range(event.surfaceOp, renumber) }) }),
     ...(sources && (sources.length > 0 || sourceEventSeqs.length === 0) && { sourceEventSeqs: sources }),
-  };
+  });
 }
 
 function shadowed(data: Data, renumber: Renumber): Data {
   return {
     ...data,
     shadowedRange: range(data.shadowedRange as Range, renumber),
-    shadowedSeqs: (data.shadowedSeqs as number[]).map((seq) => kept(seq, renumber)),
+    shadowedSeqs: Object.freeze((data.shadowedSeqs as number[]).map((seq) => kept(seq, renumber))),
   };
 }
 
@@ -90,7 +91,7 @@ interface Range {
 }
 
 function range({ start, end }: Range, renumber: Renumber): Range {
-  return { start: kept(start, renumber), end: kept(end, renumber) };
+  return Object.freeze({ start: kept(start, renumber), end: kept(end, renumber) });
 }
 
 function kept(seq: number, renumber: Renumber): number {
@@ -105,5 +106,6 @@ function present(seqs: readonly number[], renumber: Renumber): number[] {
     const position = renumber(seq);
     if (position !== undefined) carried.push(position);
   }
+  Object.freeze(carried);
   return carried;
 }

@@ -15,9 +15,10 @@ export type Compaction =
   | { readonly opaqueType: string };
 
 /**
- * The leading events of a session's log without streamed chunks, inbox bookkeeping and subagent
- * descriptors, renumbered from 0 with every citation carried over. Each event of a session is
- * looked at once, however many forks ask.
+ * The leading events of a session's log without streamed chunks (but those that price an answer that
+ * was interrupted), inbox bookkeeping and subagent descriptors, renumbered from 0 with every citation
+ * carried over. Each event of a session is
+ * taken once, however many forks ask. The events are frozen.
  * @param session - whose log it is.
  * @param events - the session's log.
  * @param end - how many leading events to take.
@@ -28,6 +29,19 @@ export function compactLog(session: Session, events: readonly SessionEvent[], en
   let log = compacted.get(session);
   if (log === undefined) compacted.set(session, log = new CompactedLog());
   return log.take(events, end);
+}
+
+/**
+ * The chunks from which the harness's token meter prices an answer: those of one that was interrupted
+ * behind its usage, whose message holds less than the provider counted.
+ */
+function measuredChunks(events: readonly SessionEvent[]): Set<number> {
+  const seqs = new Set<number>();
+  for (const event of events) {
+    if (event.type !== 'assistant/message' || event.data.interrupted !== true || event.data.usage === undefined) continue;
+    for (const seq of event.sourceEventSeqs ?? []) seqs.add(seq);
+  }
+  return seqs;
 }
 
 /** Whether no reader of a child uses an inherited event of this type. */
@@ -43,9 +57,10 @@ class CompactedLog {
   private consumed = 0;
 
   take(events: readonly SessionEvent[], end: number): Compaction {
+    const measured = measuredChunks(events.slice(this.consumed, end));
     for (; this.consumed < end; this.consumed++) {
       const event = events[this.consumed]!;
-      if (isOmitted(event.type)) continue;
+      if (isOmitted(event.type) && !measured.has(event.seq)) continue;
       if (isOpaque(event.type)) return { opaqueType: event.type };
       this.events.push(carry(event, this.events.length, this.renumber));
       this.originals.push(event.seq);

@@ -120,3 +120,21 @@ describe('a type that may cite numbers which cannot be seen', () => {
     `);
   });
 });
+
+test.each<[string, object]>([
+  ['a mark', { type: 'turn/start', data: Object.freeze({}) }],
+  ['a message', { type: 'assistant/message', data: Object.freeze({}), surfaceOp: 'append', sourceEventSeqs: [2] }],
+  ['a replacement', { type: 'user/message', data: Object.freeze({}), surfaceOp: { op: 'replace', start: 2, end: 6 }, sourceEventSeqs: [2, 4, 6] }],
+  ['a compaction', { type: 'compaction/summary', data: { shadowedRange: { start: 6, end: 2 }, shadowedSeqs: [6, 2] } }],
+  ['a command', { type: 'command/done', data: { sourceEventSeq: 6 } }],
+  ['a title', { type: 'session/title', data: { messageSeqs: [2, 4] } }],
+])('%s that was carried is frozen in all its parts', (_title, event) => {
+  const thawed: unknown[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if (!Object.isFrozen(value)) thawed.push(value);
+    Object.values(value).forEach(visit);
+  };
+  visit(carried(event));
+  expect(thawed).toEqual([]);
+});

@@ -1,5 +1,6 @@
 import { BasicCompactionEngine } from '@deepseek-ai/dsh-compaction-basic';
-import { createAssistantMessage, createUserMessage } from '@deepseek-ai/dsh-llm';
+import { CallId, createAssistantMessage, createUserMessage } from '@deepseek-ai/dsh-llm';
+import type { StreamChunk } from '@deepseek-ai/dsh-llm';
 import { Session, SessionId } from '@deepseek-ai/dsh-session';
 import type { SessionEvent } from '@deepseek-ai/dsh-session';
 import { TokenMeter } from '@deepseek-ai/dsh-token-meter';
@@ -47,6 +48,51 @@ describe('a compacted log', () => {
     ]);
     expect(Object.keys(compacted[3]!)).not.toContain('sourceEventSeqs');
     expect(Session.create(SessionId('child'), compacted).deriveMessages()).toEqual(session.deriveMessages());
+  });
+
+  test('keeps the chunks of an answer that was interrupted behind its usage, so that it is priced the same', async () => {
+    const { ctx } = await setup({ mount: (context) => context.plugin(TokenMeter) });
+    const session = log(1);
+    const header = { config: { provider: 'p', model: 'm' } } as never;
+    session.append('turn/start', { turn: 2 });
+    session.append('step/start', { turn: 2, step: 1 });
+    session.append('request/header', { header, reason: 'initial' });
+    const chunk = (given: StreamChunk): number => session.append('assistant/chunk', { turn: 2, step: 1, chunk: given }).seq;
+    const chunks = [
+      chunk({ type: 'block-start', index: 0, blockType: 'text' }),
+      chunk({ type: 'text-delta', index: 0, text: 'so' }),
+      chunk({ type: 'block-end', index: 0, block: { type: 'text', text: 'so' } }),
+      chunk({ type: 'block-start', index: 1, blockType: 'tool-call' }),
+      chunk({ type: 'tool-call-delta', index: 1, id: CallId('c'), name: 'write', argumentsDelta: 'x '.repeat(999) }),
+      chunk({ type: 'block-end', index: 1, block: { type: 'tool-call', id: CallId('c'), name: 'write', arguments: 'x '.repeat(999) } }),
+    ];
+    const message = createAssistantMessage({ content: [{ type: 'text', text: 'so' }], source: { provider: 'p', model: 'm' } });
+    session.append('assistant/message', { turn: 2, step: 1, message, interrupted: true, usage: { inputTokens: 60, outputTokens: 1 } }, { surfaceOp: 'append', sourceEventSeqs: chunks });
+    session.append('step/end', { turn: 2, step: 1 });
+    session.append('turn/end', { turn: 2, reason: { kind: 'aborted', reason: { kind: 'user' } } });
+    const compacted = events(compactLog(session, session.events, session.seq));
+    expect(compacted.filter(({ type }) => type === 'assistant/chunk').map(({ data }) => data)).toEqual(chunks.map((seq) => session.events[seq]!.data));
+    const [measured, whole] = [compacted, [...session.events]].map((seed, index) => {
+      const { logRevision: _, nodes, ...prices } = ctx.tokenMeter.measure(Session.create(SessionId(`child-${index}`), seed));
+      return { ...prices, nodes: nodes.map(({ tokens }) => tokens) };
+    });
+    expect(measured).toEqual(whole);
+  });
+
+  test('of an interrupted answer without usage, or without a chunk, has no chunk', () => {
+    const session = log(1);
+    const message = createAssistantMessage({ content: [{ type: 'text', text: 'so' }], source: { provider: 'p', model: 'm' } });
+    session.append('turn/start', { turn: 2 });
+    session.append('step/start', { turn: 2, step: 1 });
+    const { seq } = session.append('assistant/chunk', { turn: 2, step: 1, chunk: { type: 'text-delta', index: 0, text: 'so' } });
+    session.append('assistant/message', { turn: 2, step: 1, message, interrupted: true }, { surfaceOp: 'append', sourceEventSeqs: [seq] });
+    session.append('assistant/message', { turn: 2, step: 1, message, interrupted: true, usage: { inputTokens: 1, outputTokens: 1 } }, { surfaceOp: 'append' });
+    expect(events(compactLog(session, session.events, session.seq)).map(({ type }) => type)).not.toContain('assistant/chunk');
+  });
+
+  test('is frozen, so that no fork can change what another gets', () => {
+    const session = log(1);
+    for (const event of events(compactLog(session, session.events, session.seq))) expect(Object.isFrozen(event)).toBe(true);
   });
 
   test('of any leading part is the leading part of the whole', () => {
