@@ -51,7 +51,7 @@ function stepEnd(events: readonly SessionEvent[]): number {
 
 /**
  * Where the answer to an open step's request begins. A request that failed may be asked again with
- * new input (an overflow is compacted first); the answer then begins behind that input.
+ * new input (an overflow is compacted first) or on another route; the answer then begins behind that.
  */
 function answerStart(events: readonly SessionEvent[], from: number): number {
   let start: number | undefined;
@@ -62,7 +62,7 @@ function answerStart(events: readonly SessionEvent[], from: number): number {
     if (event.type === 'assistant/chunk') {
       start ??= index;
       failed = isFailure(event);
-    } else if (failed && isSurfaceEvent(event)) start = undefined;
+    } else if (failed && (isSurfaceEvent(event) || event.type === 'request/header')) start = undefined;
   }
   return start ?? events.length;
 }

@@ -517,6 +517,25 @@ test('no byte of any request and no assembled prompt depends on the companion', 
   expect(await seen()).toEqual(await seen(false));
 });
 
+test('a parent that asked again on another route within one step is compared by that request', async () => {
+  const { agent, model, reports } = await wired();
+  const usage = { inputTokens: 10, cacheReadTokens: 100, outputTokens: 1 };
+  model.script = (_request, index) => [
+    { finish: { kind: 'error', failure: { code: 'SERVER', message: 'down' } } } as const,
+    { text: 'Delegating.', calls: [{ name: 'subagent_fork', arguments: { description: 'a task', prompt: 'THE TASK' } }], usage },
+  ][index] ?? { text: 'done', usage };
+  const { agent: parent } = await agent();
+  const change: { model?: string } = {};
+  parent.ctx.on('agent/request-error', () => {
+    change.model = 'model-b';
+    return Promise.resolve({ kind: 'retry' });
+  });
+  parent.ctx.on('agent/request', async (_payload, next) => ({ ...await next(), ...change }));
+  await ask(parent, 'question');
+  expect(reports.map(({ difference }) => difference)).toEqual([none]);
+  expect(model.requests.map((request) => request.model)).toEqual(['model-a', 'model-b', 'model-b', 'model-b']);
+});
+
 test('the companion is named after its package', () => {
   expect(cacheReport.name).toBe('subagent-fork-in-process-cache-report');
 });
