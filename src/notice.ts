@@ -33,7 +33,7 @@ export function noticeText(abandoned: ReadonlySet<Abandonment>): string {
 /**
  * How turns of which the child still sees anything ended without fulfilling their request. A turn
  * that a later compaction replaced in full no longer shows and does not count; one that compacted
- * itself shows its own summary.
+ * itself shows its own summary. A turn that its host's end cut short was cancelled by nobody.
  * @param events - the inherited events, balanced.
  * @returns the kinds that occur.
  */
@@ -46,9 +46,9 @@ export function abandonedKinds(events: readonly SessionEvent[]): Set<Abandonment
     if (event.type === 'turn/start') shown = [];
     else if (isSurfaceEvent(event)) shown.push(event.seq);
     else if (event.type === 'turn/end') {
-      const kind = event.data.reason.kind;
-      if (kind === 'aborted') abandoned.push({ kind: 'cancelled', shown });
-      else if (kind === 'error') abandoned.push({ kind: 'failed', shown });
+      const { reason } = event.data;
+      if (reason.kind === 'aborted' && reason.reason.kind !== 'disposed') abandoned.push({ kind: 'cancelled', shown });
+      else if (reason.kind === 'error') abandoned.push({ kind: 'failed', shown });
       shown = [];
     }
   }

@@ -1,4 +1,5 @@
 import { interruptedTurnClosers, Session, SessionId } from '@deepseek-ai/dsh-session';
+import type { TurnEndReason } from '@deepseek-ai/dsh-session';
 import { TokenMeter } from '@deepseek-ai/dsh-token-meter';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +12,12 @@ import type { Word } from './support/hand-log.ts';
 import { ask, inherited, registerTool, requestsOf, runFork, say, setup, shown } from './support/harness.ts';
 
 const VARIANTS = ([[], ['cancelled'], ['failed'], ['failed', 'cancelled']] as const).map((kinds) => noticeText(new Set(kinds)));
-const KINDS: Readonly<Record<string, 'cancelled' | 'failed'>> = { aborted: 'cancelled', error: 'failed' };
+
+/** How a turn that ended for this reason is named. */
+function named(reason: TurnEndReason): 'cancelled' | 'failed' | undefined {
+  if (reason.kind === 'error') return 'failed';
+  return reason.kind === 'aborted' && reason.reason.kind === 'user' ? 'cancelled' : undefined;
+}
 
 test('the standard text, with nothing abandoned, a cancelled request, a failed one and both', () => {
   expect(VARIANTS).toMatchInlineSnapshot(`
@@ -62,6 +68,7 @@ describe('what was abandoned', () => {
     ['nothing in completed turns', [], 'turn step ask say /step /turn turn step ask say /step /turn'],
     ['nothing in an open turn', [], 'turn step ask'],
     ['a cancelled turn', ['cancelled'], 'turn step ask chunk /step /cancelled'],
+    ['nothing in a turn that ended with its host', [], 'turn step ask chunk /step /closed'],
     ['a failed turn', ['failed'], 'turn step ask fail /step /failed'],
     ['a turn of each kind', ['failed', 'cancelled'], 'turn step ask fail /step /failed turn step ask /step /cancelled'],
     ['a cancelled turn before a completed one', ['cancelled'], 'turn step ask /step /cancelled turn step ask say /step /turn'],
@@ -85,7 +92,7 @@ test('in any log, what was abandoned is a turn that did not complete and of whic
     const showing = new Set(Session.create(SessionId('child'), log).surface.nodes);
     const kinds = log.filter((event) => event.type === 'turn/end').flatMap((end) => {
       const start = log.findLast((event) => event.type === 'turn/start' && event.seq < end.seq)!;
-      const kind = KINDS[end.data.reason.kind];
+      const kind = named(end.data.reason);
       return kind !== undefined && log.slice(start.seq, end.seq).some(({ seq }) => showing.has(seq)) ? [kind] : [];
     });
     expect(abandonedKinds(log)).toEqual(new Set(kinds));

@@ -25,7 +25,7 @@ const answer = sequence(
 const step = (retries: number): fc.Arbitrary<Word[]> =>
   sequence('step', some(['ask', 'tell', 'queue']), repeated(failure, retries), answer, '/step', some(['queue', 'compact', 'plan']));
 const turn = (retries: number): fc.Arbitrary<Word[]> =>
-  sequence('queue', 'turn', some(['queue']), repeated(step(retries), 3), one(['/turn'], ['/cancelled'], ['/failed']), some(['queue', 'plan', 'tell', 'compact']));
+  sequence('queue', 'turn', some(['queue']), repeated(step(retries), 3), one(['/turn'], ['/cancelled'], ['/closed'], ['/failed']), some(['queue', 'plan', 'tell', 'compact']));
 
 /** Logs that a loop could have written. Each request is asked again so often at most, with or without new input. */
 export function grown(retries: number): fc.Arbitrary<Grown> {

@@ -10,13 +10,13 @@ import type { SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session';
  * What a word of {@link handLog} logs:
  *
  * - `queue` a waiting prompt, `plan` a switch of plan mode;
- * - `turn`, `step`, `/step` and `/turn` their marks; `/cancelled` and `/failed` end a turn too;
+ * - `turn`, `step`, `/step` and `/turn` their marks; `/cancelled`, `/closed` (with its host) and `/failed` end a turn too;
  * - `ask` a user's message, `tell` a plugin's, `compact` a summary in the place of every message, if there is one;
  * - `chunk` a piece of an answer, `stop` the one that ends it, `fail` in an error, `abort` in an abort;
  * - `say` an answer without calls, `call1` one that calls a tool, `call2` two tools, `call3` three;
  * - `result` the result of the first call that has none.
  */
-export type Word = 'queue' | 'plan' | 'turn' | 'step' | '/step' | '/turn' | '/cancelled' | '/failed'
+export type Word = 'queue' | 'plan' | 'turn' | 'step' | '/step' | '/turn' | '/cancelled' | '/closed' | '/failed'
   | 'ask' | 'tell' | 'compact' | 'chunk' | 'stop' | 'fail' | 'abort' | 'say' | 'call1' | 'call2' | 'call3' | 'result';
 
 const FAILURE = { code: 'UNKNOWN', message: 'it failed' };
@@ -44,6 +44,7 @@ class Writer {
       case '/step': session.append('step/end', this.open); break;
       case '/turn': this.end({ kind: 'completed' }); break;
       case '/cancelled': this.end({ kind: 'aborted', reason: { kind: 'user' } }); break;
+      case '/closed': this.end({ kind: 'aborted', reason: { kind: 'disposed' } }); break;
       case '/failed': this.end({ kind: 'error', error: FAILURE }); break;
       case 'ask': session.append('user/message', message({ kind: 'user' }), { surfaceOp: 'append' }); break;
       case 'tell': session.append('user/message', message({ kind: 'plugin', plugin: 'other' }), { surfaceOp: 'append' }); break;
