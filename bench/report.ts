@@ -116,8 +116,10 @@ function caption({ date, machine: { cores, memoryGiB, node }, chunkShare }: Resu
   const chunks = percent(Math.max(...Object.values(chunkShare)));
   return {
     en: `Medians of interleaved repetitions in one process, and ratios to the published provider. Logs are given in events, up to ${chunks} of them streamed chunks. `
+      + 'The one event more of the default marks, between two turns, where the parent was restored. '
       + `${cores} cores, ${memoryGiB} GiB, Node ${node}, ${date}.`,
     zh: `同一进程内交替重复测量的中位数，以及相对于已发布 provider 的比值。日志以事件数计，其中流式片段最多占 ${chunks}。`
+      + '默认配置多出的一个事件位于两个 turn 之间，标记父代理被恢复之处。'
       + `${cores} 核，${memoryGiB} GiB，Node ${node}，${date}。`,
   }[language];
 }
