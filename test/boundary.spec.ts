@@ -46,6 +46,8 @@ describe('a seed ends', () => {
     ['in a step whose request failed and was compacted', 'TURN turn step ask chunk fail compact STEP'],
     ['in a step whose request was compacted and is asked again', 'TURN turn step ask chunk fail compact plan STEP chunk call1 result'],
     ['in a step whose request was aborted, compacted and asked again', 'TURN turn step ask abort compact STEP say'],
+    ['in a step whose request failed and is asked again on another route', 'TURN turn step ask route chunk fail route STEP chunk chunk call1'],
+    ['in a step whose failed request goes to another route', 'TURN turn step ask route chunk fail route STEP'],
     ['in a step whose request was compacted twice', 'TURN turn step ask fail compact chunk fail compact STEP chunk chunk say'],
   ])('%s: %s', ([, notation]) => {
     const words = notation.split(' ') as Marked[];

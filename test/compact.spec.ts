@@ -79,13 +79,14 @@ describe('a compacted log', () => {
     expect(measured).toEqual(whole);
   });
 
-  test('of an interrupted answer without usage, or without a chunk, has no chunk', () => {
+  test('of a whole answer, of an interrupted one without usage and of one without a chunk, has no chunk', () => {
     const session = log(1);
     const message = createAssistantMessage({ content: [{ type: 'text', text: 'so' }], source: { provider: 'p', model: 'm' } });
     session.append('turn/start', { turn: 2 });
     session.append('step/start', { turn: 2, step: 1 });
     const { seq } = session.append('assistant/chunk', { turn: 2, step: 1, chunk: { type: 'text-delta', index: 0, text: 'so' } });
     session.append('assistant/message', { turn: 2, step: 1, message, interrupted: true }, { surfaceOp: 'append', sourceEventSeqs: [seq] });
+    session.append('assistant/message', { turn: 2, step: 1, message, usage: { inputTokens: 1, outputTokens: 1 } }, { surfaceOp: 'append', sourceEventSeqs: [seq] });
     session.append('assistant/message', { turn: 2, step: 1, message, interrupted: true, usage: { inputTokens: 1, outputTokens: 1 } }, { surfaceOp: 'append' });
     expect(events(compactLog(session, session.events, session.seq)).map(({ type }) => type)).not.toContain('assistant/chunk');
   });

@@ -76,6 +76,8 @@ describe('a continuable start on a parent that is gone', () => {
     const { ctx } = mounted;
     const { agent: parent, dispose } = await mounted.agent();
     await ask(parent, 'first');
+    const seeded: unknown[] = [];
+    ctx.on('subagent-fork/seeded', (seeding) => void seeded.push(seeding.childId));
     if (when === 'before it') await dispose();
     const starting = Promise.allSettled([ctx.subagents.startContinuable({
       provider: 'fork', label: 'child', childId: SessionId('child'), signal: new AbortController().signal,
@@ -83,6 +85,7 @@ describe('a continuable start on a parent that is gone', () => {
     })]);
     await dispose();
     expect(await starting).toMatchObject([{ reason: { name: 'SubagentError', code: 'PARENT_GONE' } }]);
+    expect(seeded).toEqual(when === 'before it' ? [] : ['child']);
     expect(ctx.agents.list()).toEqual([mounted.parent]);
     await start(mounted, 'the task');
   });
@@ -125,16 +128,21 @@ describe('the route of a continuable child', () => {
     expect(routes(mounted, child.id)).toEqual([when === 'after it' ? 'scripted/model-a' : 'other/picked', 'other/picked']);
   });
 
-  test.each<Partial<LlmCallConfig>>([
-    {}, { provider: 'third' }, { model: 'picked' }, { provider: 'third', model: 'picked' },
-  ])('is what a plugin decides, %j over the creation options, and so says its prompt', async (change) => {
+  test.each<['agent/created' | 'agent/inbox/claimed', Partial<LlmCallConfig>]>([
+    ['agent/created', {}],
+    ...(['agent/created', 'agent/inbox/claimed'] as const).flatMap((event) =>
+      [{ provider: 'third' }, { model: 'picked' }, { provider: 'third', model: 'picked' }].map((change): [typeof event, Partial<LlmCallConfig>] => [event, change])),
+  ])('is what a host selects at `%s`, %j over the creation options, and so says its prompt', async (event, change) => {
     const mounted = await persisted();
     const { ctx, model, parent } = mounted;
     ctx.llm.registerAdapter(['third'], model);
     ctx.systemPrompt.section(ROUTE_SECTION);
     decide(parent, { provider: 'other', model: 'model-b' });
     await ask(parent, 'first');
-    ctx.on('agent/created', ({ agent }) => installModelSelection(agent.ctx, { current: { provider: 'scripted', model: 'model-a', ...change }, assembled: undefined }));
+    const stop = ctx.on(event, ({ agent }: { readonly agent: Agent }) => {
+      stop();
+      installModelSelection(agent.ctx, { current: { provider: 'scripted', model: 'model-a', ...change }, assembled: undefined });
+    });
     const { id } = await start(mounted, 'the task');
     await followUp(mounted, id, 'again');
     const expected = `${change.provider ?? 'scripted'}/${change.model ?? 'model-a'}`;

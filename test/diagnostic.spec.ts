@@ -213,6 +213,10 @@ describe('what it never says', () => {
       .toMatch(/^BAD_REQUEST: (?:\[tool result\] )+/);
   });
 
+  test('but a text that is too short to tell', () => {
+    expect(diagnose(child(failed('this is fine'), { input: '{"a":"fine"}', result: 'is fine' }), { GREETING: 'fine' })).toBe('BAD_REQUEST: this is fine');
+  });
+
   test('the longest of the texts that begin at one place', () => {
     const tool = { input: '{}', result: 'the launch code\nthe launch code is 0000\nlaunch code is 0000, Sir' };
     expect(diagnose(child(failed('said the launch code is 0000, and the launch code'), tool), {})).toBe('BAD_REQUEST: said [tool result], and [tool result]');

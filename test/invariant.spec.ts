@@ -389,9 +389,9 @@ describe('a seed that was announced and came to nothing', () => {
     expect(mounted.ctx.sessions.get(session.id)).toBe(session);
   });
 
-  test('does not refuse a child with another id than it was announced for', async () => {
+  test.each([['one-shot', publish], ['continuable', publishContinuable]] as const)('does not refuse a %s child with another id than it was announced for', async (_title, publishes) => {
     const mounted = await misleading(SessionId('named'));
-    const session = publish(mounted, mounted.log, SessionId('other'));
+    const session = publishes(mounted, mounted.log, SessionId('other'));
     expect(mounted.ctx.sessions.get(session.id)).toBe(session);
   });
 
@@ -401,6 +401,14 @@ describe('a seed that was announced and came to nothing', () => {
     const mounted = await misleading(SessionId('named'));
     const id = SessionId('named');
     const session = provider === undefined ? publish(mounted, mounted.log, id) : publishContinuable(mounted, mounted.log, id, provider);
+    expect(mounted.ctx.sessions.get(id)).toBe(session);
+  });
+
+  test('does not refuse a child of its id that another provider gave, though it inherits a descriptor of this one', async () => {
+    const mounted = await misleading(SessionId('named'));
+    const id = SessionId('named');
+    const descriptor = snapshotSubagentDescriptor({ mode: 'continuable', provider: 'fork', label: 'ancestor' });
+    const session = publishContinuable(mounted, seedDescriptorTurn(SessionId('ancestor'), mounted.log, descriptor), id, 'other');
     expect(mounted.ctx.sessions.get(id)).toBe(session);
   });
 

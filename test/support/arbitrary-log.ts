@@ -17,7 +17,7 @@ const repeated = (part: fc.Arbitrary<readonly Word[]>, maxLength: number): fc.Ar
   fc.array(part, { maxLength }).map((all) => all.flat());
 const one = (...choices: readonly (readonly Word[])[]): fc.Arbitrary<readonly Word[]> => fc.constantFrom(...choices);
 
-const failure = sequence(some(['chunk', 'queue']), one(['fail'], ['abort']), some(['compact', 'tell', 'plan']));
+const failure = sequence(some(['chunk', 'queue']), one(['fail'], ['abort']), some(['compact', 'tell', 'plan', 'route']));
 const answer = sequence(
   some(['chunk', 'queue'], 3),
   one([], ['say'], ['call1', 'result'], ['call1', 'tell', 'result'], ['call3', 'result', 'queue', 'result', 'result', 'plan']),

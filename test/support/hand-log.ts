@@ -12,12 +12,13 @@ import type { SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session';
  * - `queue` a waiting prompt, `plan` a switch of plan mode;
  * - `turn`, `step`, `/step` and `/turn` their marks; `/cancelled`, `/closed` (with its host) and `/failed` end a turn too;
  * - `ask` a user's message, `tell` a plugin's, `compact` a summary in the place of every message, if there is one;
+ * - `route` the header of a request on another model, as the first request of a log and any that changes has one;
  * - `chunk` a piece of an answer, `stop` the one that ends it, `fail` in an error, `abort` in an abort;
  * - `say` an answer without calls, `call1` one that calls a tool, `call2` two tools, `call3` three;
  * - `result` the result of the first call that has none.
  */
 export type Word = 'queue' | 'plan' | 'turn' | 'step' | '/step' | '/turn' | '/cancelled' | '/closed' | '/failed'
-  | 'ask' | 'tell' | 'compact' | 'chunk' | 'stop' | 'fail' | 'abort' | 'say' | 'call1' | 'call2' | 'call3' | 'result';
+  | 'ask' | 'tell' | 'compact' | 'route' | 'chunk' | 'stop' | 'fail' | 'abort' | 'say' | 'call1' | 'call2' | 'call3' | 'result';
 
 const FAILURE = { code: 'UNKNOWN', message: 'it failed' };
 
@@ -49,6 +50,7 @@ class Writer {
       case 'ask': session.append('user/message', message({ kind: 'user' }), { surfaceOp: 'append' }); break;
       case 'tell': session.append('user/message', message({ kind: 'plugin', plugin: 'other' }), { surfaceOp: 'append' }); break;
       case 'compact': this.compact(); break;
+      case 'route': this.route(); break;
       case 'chunk': this.stream({ type: 'text-delta', index: 0, text: 'so' }); break;
       case 'stop': this.stream({ type: 'finish', reason: { kind: 'stop' } }); break;
       case 'fail': this.stream({ type: 'finish', reason: { kind: 'error', failure: FAILURE } }); break;
@@ -71,6 +73,11 @@ class Writer {
 
   private end(reason: TurnEndReason): void {
     this.session.append('turn/end', { turn: this.turn, reason });
+  }
+
+  private route(): void {
+    const config = { provider: 'scripted', model: `model-${this.session.seq}` };
+    this.session.append('request/header', { header: { config }, reason: this.session.requestHeader() === undefined ? 'initial' : 'change' });
   }
 
   private compact(): void {
