@@ -49,9 +49,9 @@ const PROPERTIES: Readonly<Record<string, Property>> = {
     }
   },
 
-  'its first request goes to the model of its parent\'s latest own one': ({ moments }) => {
+  'its first request goes to the model of its parent\'s latest one since that was created or resumed': ({ moments }) => {
     for (const { log, parent, options, requests: [request] } of moments.flat()) {
-      const own = log.filter((event) => event.type === 'request/header').findLast(({ seq }) => seq >= (parent.header.seedLength ?? 0));
+      const own = log.filter((event) => event.type === 'request/header').findLast(({ seq }) => seq >= parent.firstLiveSeq);
       if (options !== undefined && own !== undefined) expect(request!.model).toBe(own.data.header.config.model);
     }
   },
