@@ -98,7 +98,10 @@ const PROPERTIES: Readonly<Record<string, Property>> = {
         const whole = of(forks, PROVIDERS[index - 1]!.name);
         expect(compact.requests.map(sent)).toEqual(whole.requests.map(sent));
         expect(compact.session.requestHeader()).toEqual(whole.session.requestHeader());
-        expect(inherited(compact.session).filter(({ type }) => type === 'assistant/chunk')).toEqual([]);
+        const seed = inherited(compact.session);
+        const priced = seed.flatMap((event) =>
+          event.type === 'assistant/message' && event.data.interrupted === true && event.data.usage !== undefined ? event.sourceEventSeqs ?? [] : []);
+        expect(seed.filter(({ type }) => type === 'assistant/chunk').map(({ seq }) => seq)).toEqual(priced);
       }
     }
   },
