@@ -17,8 +17,7 @@ export type Compaction =
 /**
  * The leading events of a session's log without streamed chunks (but those that price an answer that
  * was interrupted), inbox bookkeeping and subagent descriptors, renumbered from 0 with every citation
- * carried over. Each event of a session is
- * taken once, however many forks ask. The events are frozen.
+ * carried over. Each event of a session is taken once, however many forks ask. The events are frozen.
  * @param session - whose log it is.
  * @param events - the session's log.
  * @param end - how many leading events to take.
