@@ -5,7 +5,7 @@ const rows = (text: string): string => [...text.matchAll(/name: '(@[^']+)'/g)].m
 
 const config: KnipConfig = {
   entry: [
-    'src/{index,invariant,cache-report}.ts',
+    'src/{index,invariant/index,cache-report/index}.ts',
     '{demo,bench}/main.ts',
     'scripts/{compat,readme}.ts',
     'scripts/deployment/main.ts',

@@ -3,7 +3,7 @@ import type { UserConfig } from 'tsdown';
 
 /** Three entries, their code in `lib` and their declarations in `lib/types`. Nothing of node_modules is inlined. */
 const shared: UserConfig = {
-  entry: ['src/index.ts', 'src/invariant.ts', 'src/cache-report.ts'],
+  entry: { index: 'src/index.ts', invariant: 'src/invariant/index.ts', 'cache-report': 'src/cache-report/index.ts' },
   hash: false,
   fixedExtension: false,
   failOnWarn: true,

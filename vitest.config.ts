@@ -9,8 +9,8 @@ const config: ViteUserConfig = defineConfig({
   resolve: {
     alias: [
       { find: /^@deepseek-ai\/dsh-subagent-fork-in-process$/, replacement: source('index') },
-      { find: /^@deepseek-ai\/dsh-subagent-fork-in-process\/invariant$/, replacement: source('invariant') },
-      { find: /^@deepseek-ai\/dsh-subagent-fork-in-process\/cache-report$/, replacement: source('cache-report') },
+      { find: /^@deepseek-ai\/dsh-subagent-fork-in-process\/invariant$/, replacement: source('invariant/index') },
+      { find: /^@deepseek-ai\/dsh-subagent-fork-in-process\/cache-report$/, replacement: source('cache-report/index') },
     ],
   },
   test: {

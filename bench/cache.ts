@@ -6,7 +6,7 @@
 import { devNull } from 'node:os';
 import * as deepseek from '@deepseek-ai/dsh-llm-deepseek';
 import { SessionId } from '@deepseek-ai/dsh-session';
-import { startEndpoint } from '../demo/endpoint.ts';
+import { startEndpoint } from '../test/support/endpoint.ts';
 import { CONTENDERS, mountContenders, mountHarness, registerTool, say } from './harness.ts';
 import type { Contender } from './harness.ts';
 import { end } from './parent.ts';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { SessionEvent } from '@deepseek-ai/dsh-session';
 import { JsonlSessionPersistence } from '@deepseek-ai/dsh-session-persistence-jsonl';
 import type { SubagentRun } from '@deepseek-ai/dsh-subagent';
-import { buildSeed } from '../src/seed.ts';
+import { buildSeed } from '../src/seed/build.ts';
 import { CONTENDERS, OPTIONS } from './harness.ts';
 import type { Contender, Own } from './harness.ts';
 import { heapInUse, timed, timedSync } from './measure.ts';

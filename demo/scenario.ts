@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Answer, ChatMessage, Script } from './endpoint.ts';
+import type { Answer, ChatMessage, Script } from '../test/support/endpoint.ts';
 
 const REPORT = 'demo/incident.md';
 const TOOLS = ['subagent_spawn', 'subagent_fork_turn', 'subagent_fork_step'];

@@ -6,7 +6,7 @@ const config: ViteUserConfig = {
   ...base,
   test: {
     ...base.test,
-    include: ['test/{boundary,citations,compact,config,diagnostic,inheritance,log,notice,prefix-difference,prompt-request}.spec.ts'],
+    include: ['test/{config,harness/*,seed/*,child/diagnostic,invariant/inheritance,cache-report/prefix-difference,cache-report/prompt-request}.spec.ts'],
     isolate: false,
     typecheck: { enabled: false },
   },

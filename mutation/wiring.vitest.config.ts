@@ -6,7 +6,7 @@ const config: ViteUserConfig = {
   ...base,
   test: {
     ...base.test,
-    include: ['test/{cache-report,compact,continuable,faults,invariant,live-forks,notice,provider,route,step}.spec.ts', 'test/faults/cut-short.spec.ts'],
+    include: ['test/{provider,child/*,invariant/index,cache-report/index,seed/compact,seed/notice,fork/step,hostile/faults,hostile/cut-short}.spec.ts'],
     isolate: false,
     typecheck: { enabled: false },
   },

@@ -4,7 +4,7 @@
  * @module
  */
 import z from '@deepseek-ai/schemastery';
-import type { SeedBoundary } from './boundary.ts';
+import type { SeedBoundary } from './seed/boundary.ts';
 
 /** Options of the plugin, as a cordis.yml row or `ctx.plugin()` gives them. */
 export interface Config {

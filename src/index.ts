@@ -8,13 +8,13 @@ import { Config } from './config.ts';
 import type { ResolvedConfig } from './config.ts';
 import { ForkInProcessProvider } from './provider.ts';
 
-export { seedEnd } from './boundary.ts';
-export type { SeedBoundary } from './boundary.ts';
+export { seedEnd } from './seed/boundary.ts';
+export type { SeedBoundary } from './seed/boundary.ts';
 export type { ResolvedConfig } from './config.ts';
 export { ForkInProcessProvider } from './provider.ts';
-export { buildSeed } from './seed.ts';
-export type { Seed, SeedOptions } from './seed.ts';
-export type { Seeding } from './seeding.ts';
+export { buildSeed } from './seed/build.ts';
+export type { Seed, SeedOptions } from './seed/build.ts';
+export type { Seeding } from './announcement.ts';
 
 export const name = 'subagent-fork-in-process';
 export const inject: string[] = ['subagents'];

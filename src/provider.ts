@@ -15,13 +15,13 @@ import type {
 } from '@deepseek-ai/dsh-subagent';
 import { startInProcessRun } from '@deepseek-ai/dsh-subagent-in-process-driver';
 import type { ResolvedConfig } from './config.ts';
-import { withDiagnostic } from './diagnostic.ts';
-import { LiveForks } from './live-forks.ts';
-import { readLog } from './log.ts';
-import { childOptions, followEffort, followRoute, latestRoute } from './route.ts';
-import { buildSeed } from './seed.ts';
-import type { Seed, SeedOptions } from './seed.ts';
-import type { Seeding } from './seeding.ts';
+import { withDiagnostic } from './child/diagnostic.ts';
+import { LiveForks } from './child/live-forks.ts';
+import { readLog } from './harness/log.ts';
+import { childOptions, followEffort, followRoute, latestRoute } from './child/route.ts';
+import { buildSeed } from './seed/build.ts';
+import type { Seed, SeedOptions } from './seed/build.ts';
+import type { Seeding } from './announcement.ts';
 
 /** Starts children that know their parent's conversation. */
 export class ForkInProcessProvider implements SubagentProvider {

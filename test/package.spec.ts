@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Context } from '@deepseek-ai/cordis';
 import { Loader } from '@deepseek-ai/cordis-plugin-loader';
 import { satisfies } from 'semver';
@@ -8,21 +8,22 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 import { boot, CORDIS, HARNESS, install, pack } from '../scripts/deployment.ts';
 import type { Packed } from '../scripts/deployment.ts';
-import * as cacheReport from '../src/cache-report.ts';
+import * as cacheReport from '../src/cache-report/index.ts';
 import * as fork from '../src/index.ts';
-import * as invariant from '../src/invariant.ts';
+import * as invariant from '../src/invariant/index.ts';
 
 const peers: Readonly<Record<string, string>> = manifest.peerDependencies;
 const pinned: Readonly<Record<string, string>> = manifest.devDependencies;
 
 /** The modules of this package, as paths. */
 async function sources(): Promise<string[]> {
-  return (await readdir(new URL('../src', import.meta.url))).map((file) => `src/${file}`);
+  const files = await readdir(new URL('../src', import.meta.url), { recursive: true });
+  return files.filter((file) => file.endsWith('.ts'));
 }
 
-/** The module that a built file is named after. */
+/** The module that a built file is named after, without its room. */
 function moduleOf(built: string): string {
-  return built.replace(/^lib\/(?:types\/)?(.+?)(?:\.d\.ts|\.js)$/, 'src/$1.ts');
+  return built.replace(/^lib\/(?:types\/)?(.+?)(?:\.d\.ts|\.js)$/, '$1.ts');
 }
 
 let scratch: string;
@@ -65,13 +66,13 @@ test('the companions are plugins of their own', () => {
 test('what is packed is exported, a module that exports share, or documentation', async () => {
   const exported = Object.values(manifest.exports).flatMap((target) => typeof target === 'string' ? [target] : Object.values(target));
   const documentation = ['LICENSE', 'README.i18n.yaml', 'README.md', 'README.zh.md', 'bench/results.svg'];
-  const modules = await sources();
+  const modules = (await sources()).map((file) => basename(file));
   const shared = packed.files.filter((file) => !exported.includes(`./${file}`) && modules.includes(moduleOf(file)));
   expect(packed.files).toEqual([...documentation, ...exported.map((path) => path.slice(2)), ...shared].toSorted());
 });
 
 test('what the sources import is a peer or a dependency', async () => {
-  const texts = await Promise.all((await sources()).map((file) => readFile(new URL(`../${file}`, import.meta.url), 'utf8')));
+  const texts = await Promise.all((await sources()).map((file) => readFile(new URL(`../src/${file}`, import.meta.url), 'utf8')));
   const imported = texts.flatMap((text) => [...text.matchAll(/from '(@[^/]+\/[^/']+|(?![.@]|node:)[^/']+)/g)].map((match) => match[1]!));
   expect([...new Set(imported)].toSorted()).toEqual([...Object.keys(peers), ...Object.keys(manifest.dependencies)].toSorted());
 });

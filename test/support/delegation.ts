@@ -5,7 +5,7 @@ import { createUserMessage } from '@deepseek-ai/dsh-llm';
 import type { GenerateOptions, UserMessage } from '@deepseek-ai/dsh-llm';
 import type { Session, SessionEvent, SessionEventType } from '@deepseek-ai/dsh-session';
 import { expect } from 'vitest';
-import { noticeText } from '../../src/notice.ts';
+import { noticeText } from '../../src/seed/notice.ts';
 import { inherited, registerTool, setup, shown } from './harness.ts';
 import type { Setup, SetupOptions } from './harness.ts';
 import type { Answer, Script } from './model.ts';

@@ -19,7 +19,7 @@ import { SystemPrompt } from '@deepseek-ai/dsh-system-prompt';
 import * as toolSubagent from '@deepseek-ai/dsh-tool-subagent';
 import { defineTool, ToolRuntime } from '@deepseek-ai/dsh-tools';
 import * as fork from '../../src/index.ts';
-import * as forkInvariant from '../../src/invariant.ts';
+import * as forkInvariant from '../../src/invariant/index.ts';
 import { ScriptedModel } from './model.ts';
 import type { Script } from './model.ts';
 

@@ -5,8 +5,8 @@ import type { Agent } from '@deepseek-ai/dsh-agent';
 import * as deepseek from '@deepseek-ai/dsh-llm-deepseek';
 import * as retry from '@deepseek-ai/dsh-llm-retry';
 import { onTestFinished, vi } from 'vitest';
-import { startEndpoint } from '../../demo/endpoint.ts';
-import type { Answer, EndpointRequest, Script } from '../../demo/endpoint.ts';
+import { startEndpoint } from './endpoint.ts';
+import type { Answer, EndpointRequest, Script } from './endpoint.ts';
 import type { Config } from '../../src/index.ts';
 import { registerTool, setup } from './harness.ts';
 
