@@ -6,7 +6,7 @@ import * as retry from '@deepseek-ai/dsh-llm-retry';
 import { expect, onTestFinished, test } from 'vitest';
 import { startEndpoint } from '../test/support/endpoint.ts';
 import type { Answer, ChatMessage, Endpoint, Failure } from '../test/support/endpoint.ts';
-import type { SeedOptions } from '../src/index.ts';
+import type { SeedOptions } from '../src/seed/build.ts';
 import { ask, forkOf, registerTool, setup } from '../test/support/harness.ts';
 import type { Setup } from '../test/support/harness.ts';
 

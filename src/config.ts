@@ -5,6 +5,7 @@
  */
 import z from '@deepseek-ai/schemastery';
 import type { SeedBoundary } from './seed/boundary.ts';
+import type { SeedOptions } from './seed/build.ts';
 
 /** Options of the plugin, as a cordis.yml row or `ctx.plugin()` gives them. */
 export interface Config {
@@ -16,7 +17,7 @@ export interface Config {
   notice?: boolean | string;
   /** Whether the seed leaves out streamed chunks, inbox bookkeeping and inherited descriptors. Default `false`. */
   compactSeed?: boolean;
-  /** How many children of this provider may live at once, a positive integer. Default: no bound. */
+  /** How many children of this provider may live at once under one root agent, a positive integer. Default: no bound. */
   maxLiveForks?: number;
 }
 
@@ -28,8 +29,21 @@ const options = z.object({
   seedBoundary: z.union(['turn', 'step']).default('turn').description('Where inherited history ends.'),
   notice: z.union([z.boolean(), z.string()]).description('Message between history and task.'),
   compactSeed: z.boolean().default(false).description('Leave out of the seed what no reader of a child uses.'),
-  maxLiveForks: z.number().min(1).step(1).description('How many children may live at once.'),
+  maxLiveForks: z.number().min(1).step(1).description('How many children may live at once under one root agent.'),
 });
+
+/**
+ * What shapes a seed. The default of `notice` is here, because it depends on the boundary.
+ * A key that a cordis.yml leaves empty is null, which counts as left out.
+ */
+export function seedOptions({ seedBoundary, notice, compactSeed }: ResolvedConfig): SeedOptions {
+  return { seedBoundary, notice: notice ?? seedBoundary === 'step', compactSeed };
+}
+
+/** How many children may live at once under one root agent; `Infinity` by default. */
+export function liveLimit({ maxLiveForks }: ResolvedConfig): number {
+  return maxLiveForks ?? Infinity;
+}
 
 /** Schema of {@link Config}: a blank text, a value out of range and a key that does not exist are refused. */
 export const Config: z<Config, ResolvedConfig> = z.intersect([

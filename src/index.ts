@@ -12,13 +12,14 @@ export { seedEnd } from './seed/boundary.ts';
 export type { SeedBoundary } from './seed/boundary.ts';
 export type { ResolvedConfig } from './config.ts';
 export { ForkInProcessProvider } from './provider.ts';
-export { buildSeed } from './seed/build.ts';
-export type { Seed, SeedOptions } from './seed/build.ts';
-export type { Seeding } from './announcement.ts';
+export type { Seed } from './seed/build.ts';
+export type { SeedAnnouncement } from './announcement.ts';
 
 export const name = 'subagent-fork-in-process';
 export const inject: string[] = ['subagents'];
 export { Config };
 export function apply(ctx: Context, config: ResolvedConfig): void {
-  ctx.subagents.registerProvider(new ForkInProcessProvider(ctx, config));
+  const provider = new ForkInProcessProvider(ctx, config);
+  ctx.subagents.registerProvider(provider);
+  ctx.subagents.registerContinuableSetup((childCtx) => provider.composeContinuable(childCtx));
 }

@@ -1,29 +1,31 @@
 /**
- * Wires a seed, a route and a bound to the shared in-process driver.
+ * Admits a request, builds its seed, announces it and hands both to the shared in-process driver.
  *
  * @module
  */
 import type { Context } from '@deepseek-ai/cordis';
-import { agentCarrier } from '@deepseek-ai/dsh-agent';
 import type { Agent } from '@deepseek-ai/dsh-agent';
 import { isSurfaceEvent } from '@deepseek-ai/dsh-session';
-import type { SessionId } from '@deepseek-ai/dsh-session';
-import { foldSubagentDescriptor, SubagentError } from '@deepseek-ai/dsh-subagent';
+import type { SessionEvent } from '@deepseek-ai/dsh-session';
 import type {
-  ContinuableCreateRequest, ContinuableCreateSpec, ResolvedSubagentStartRequest, SubagentCapabilities, SubagentProvider,
-  SubagentRun,
+  ContinuableCreateRequest, ContinuableCreateSpec, ResolvedSubagentStartRequest, SubagentCapabilities,
+  SubagentProvider, SubagentRun,
 } from '@deepseek-ai/dsh-subagent';
 import { startInProcessRun } from '@deepseek-ai/dsh-subagent-in-process-driver';
-import type { ResolvedConfig } from './config.ts';
+import { announce, withdraw } from './announcement.ts';
+import type { SeedAnnouncement } from './announcement.ts';
+import { assertLive, assertTask, hasEnded } from './child/admission.ts';
+import { takeIn } from './child/continuable.ts';
 import { withDiagnostic } from './child/diagnostic.ts';
 import { LiveForks } from './child/live-forks.ts';
-import { readLog } from './harness/log.ts';
-import { childOptions, followEffort, followRoute, latestRoute } from './child/route.ts';
+import { oneShotRoute } from './child/route.ts';
+import { within } from './child/start.ts';
+import { liveLimit, seedOptions } from './config.ts';
+import type { ResolvedConfig } from './config.ts';
 import { buildSeed } from './seed/build.ts';
 import type { Seed, SeedOptions } from './seed/build.ts';
-import type { Seeding } from './announcement.ts';
 
-/** Starts children that know their parent's conversation. */
+/** Starts children that know their parent's conversation. Creating one registers nothing. */
 export class ForkInProcessProvider implements SubagentProvider {
   /** Name in `ctx.subagents`. */
   readonly name: string;
@@ -41,13 +43,10 @@ export class ForkInProcessProvider implements SubagentProvider {
    * @param config - the plugin's options, resolved by its schema.
    */
   constructor(ctx: Context, config: ResolvedConfig) {
-    const { providerName, seedBoundary, notice, compactSeed, maxLiveForks } = config;
     this.ctx = ctx;
-    this.name = providerName;
-    // A key that a cordis.yml leaves empty is null, which counts as left out.
-    this.options = { seedBoundary, notice: notice ?? seedBoundary === 'step', compactSeed };
-    this.live = new LiveForks(maxLiveForks ?? Infinity);
-    ctx.subagents.registerContinuableSetup((childCtx) => this.adopt(childCtx));
+    this.name = config.providerName;
+    this.options = seedOptions(config);
+    this.live = new LiveForks(liveLimit(config));
   }
 
   /**
@@ -60,29 +59,29 @@ export class ForkInProcessProvider implements SubagentProvider {
   async start(request: ResolvedSubagentStartRequest): Promise<SubagentRun> {
     const { parent } = request;
     assertTask(request);
-    if (hasEnded(parent)) throw parentGone(parent.id);
-    this.live.assertPlace();
-    const free = this.live.take();
-    let seeding: Seeding | undefined;
+    assertLive(parent, parent.id);
+    this.live.assertPlace(parent);
+    const free = this.live.take(parent);
+    let announcement: SeedAnnouncement | undefined;
     try {
-      seeding = { provider: this.name, parent, seed: this.seedFrom(parent) };
-      const { events } = this.announce(seeding);
-      const route = latestRoute(parent);
-      const agentOptions = childOptions(route, request.agentOptions);
-      const run = await startInProcessRun({ ...request, agentOptions }, events.length > 0 ? { seed: events } : {});
+      announcement = announce(this.ctx, { provider: this.name, parent, seed: this.seedOf(parent) });
+      const { agentOptions, follow } = oneShotRoute(parent, request.agentOptions);
+      const run = await within({ provider: this.name, request, announcement }, () => (
+        startInProcessRun({ ...request, agentOptions }, seedOf(announcement))
+      ));
       const child = run.localAgent!;
       if (hasEnded(parent)) {
         // Left alone, the child would first do its task, and its parent's end wait for it. Nobody gets the run.
         child.cancel({ kind: 'parent' });
         run.result.catch(() => {});
-        throw parentGone(parent.id);
       }
-      followEffort(child, route);
+      assertLive(parent, parent.id);
+      follow(child);
       child.ctx.effect(() => free);
       return { ...run, result: run.result.then((result) => withDiagnostic(result, child.session, process.env)) };
     } catch (error) {
       free();
-      if (seeding !== undefined) this.ctx.emit(agentCarrier(parent), 'subagent-fork/withdrawn', seeding);
+      if (announcement !== undefined) withdraw(this.ctx, announcement);
       throw error;
     }
   }
@@ -96,33 +95,22 @@ export class ForkInProcessProvider implements SubagentProvider {
   async prepareContinuable(request: ContinuableCreateRequest): Promise<ContinuableCreateSpec> {
     const { parent, sessionId: childId, signal } = request;
     signal.throwIfAborted();
-    if (hasEnded(parent)) throw parentGone(parent.id);
-    this.live.assertPlace();
-    const { events } = this.announce({ provider: this.name, parent, seed: this.seedFrom(parent), childId });
-    return events.length > 0 ? { seed: events } : {};
+    assertLive(parent, parent.id);
+    this.live.assertPlace(parent);
+    return seedOf(announce(this.ctx, { provider: this.name, parent, seed: this.seedOf(parent), childId }));
   }
 
   /**
-   * Looks after a continuable child of this provider, created now or resumed from disk. Starts that
-   * overlap were all let through when they asked for their seed; here they take their places. One
-   * that has been given a task before is never refused.
+   * Look after a continuable child, if it is one of this provider.
+   * @param childCtx - the unpublished child's context, on its creation and on each resumption.
+   * @returns ends what was begun for the child.
    * @throws {SubagentError} `PARENT_GONE` or `FORK_LIMIT`, which refuses the child's creation.
    */
-  private adopt(childCtx: Context): () => void {
-    const { session } = childCtx.agent!;
-    const own = readLog(session).slice(session.header.seedLength ?? 0);
-    if (foldSubagentDescriptor(own)?.provider !== this.name) return () => {};
-    const parentId = session.header.parentSession!;
-    const parent = childCtx.agents.get(parentId);
-    if (parent === undefined) throw parentGone(parentId);
-    const toldBefore = own.some((event) => event.type === 'agent/inbox/spliced');
-    if (!toldBefore) this.live.assertPlace();
-    // The route ends with the child's own scope: it stays when this plugin is unloaded.
-    followRoute(childCtx, parent);
-    return this.live.take();
+  composeContinuable(childCtx: Context): () => void {
+    return takeIn(childCtx, this.name, this.live);
   }
 
-  private seedFrom(parent: Agent): Seed {
+  private seedOf(parent: Agent): Seed {
     const seed = buildSeed(parent.session, this.options);
     if (!seed.events.some(isSurfaceEvent)) {
       this.ctx.logger.info(`"${this.name}": session ${parent.id} has no message to inherit at seedBoundary "${this.options.seedBoundary}"; the child starts fresh`);
@@ -132,25 +120,9 @@ export class ForkInProcessProvider implements SubagentProvider {
     }
     return seed;
   }
-
-  private announce(seeding: Seeding): Seed {
-    if (seeding.seed.events.length > 0) this.ctx.emit(agentCarrier(seeding.parent), 'subagent-fork/seeded', seeding);
-    return seeding.seed;
-  }
 }
 
-/** Refuse a task that says nothing. Anything but text counts as a task. */
-function assertTask({ prompt }: ResolvedSubagentStartRequest): void {
-  if (prompt.every((block) => block.type === 'text' && block.text.trim() === '')) {
-    throw new SubagentError('fork refused: the prompt is blank; expected text that is not blank, or an image', 'BLANK_PROMPT');
-  }
-}
-
-/** Whether an agent's scope has ended: a child could neither be owned by it nor answer to it. */
-function hasEnded({ ctx }: Agent): boolean {
-  return ctx.fiber.uid === null;
-}
-
-function parentGone(id: SessionId): SubagentError {
-  return new SubagentError(`fork refused: the parent agent ${id} is gone; expected a live agent`, 'PARENT_GONE');
+/** A seed as the harness takes it: an array of its own. */
+function seedOf(announcement: SeedAnnouncement | undefined): { seed?: SessionEvent[] } {
+  return announcement === undefined ? {} : { seed: [...announcement.seed.events] };
 }

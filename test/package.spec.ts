@@ -47,7 +47,6 @@ test('the plugin has the four names the loader reads, and no default that would 
     [
       "seedEnd",
       "ForkInProcessProvider",
-      "buildSeed",
       "name",
       "inject",
       "Config",

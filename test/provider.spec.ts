@@ -4,6 +4,7 @@ import type { ObjectJsonSchema } from '@deepseek-ai/dsh-tools';
 import { describe, expect, test } from 'vitest';
 import * as fork from '../src/index.ts';
 import { ask, forkOf, inherited, registerTool, requestsOf, runFork, say, setup, shown } from './support/harness.ts';
+import { mountPersistence, temporaryDirectory } from './support/persistence.ts';
 
 const SCHEMA: ObjectJsonSchema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'], additionalProperties: false };
 
@@ -238,4 +239,17 @@ describe('providers side by side', () => {
       capabilities: { outputSchema: true, depthLimit: true, toolFilter: true, persona: true, agentOptions: true },
     });
   });
+});
+
+test('a provider that is created and not registered does nothing to the children of a mounted row', async () => {
+  const mount = mountPersistence(await temporaryDirectory());
+  const { ctx, parent } = await setup({ config: { maxLiveForks: 2 }, mount });
+  expect(new fork.ForkInProcessProvider(ctx, fork.Config({ maxLiveForks: 1 }))).toMatchObject({ name: 'fork' });
+  expect(ctx.subagents.list()).toHaveLength(1);
+  await ask(parent, 'first');
+  const children = await Promise.all(['one', 'two'].map((text) => ctx.subagents.startContinuable({
+    provider: 'fork', label: text, signal: new AbortController().signal,
+    request: { parent, prompt: [{ type: 'text', text }] },
+  })));
+  expect(children).toHaveLength(2);
 });

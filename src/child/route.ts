@@ -22,25 +22,32 @@ export function latestRoute({ session }: Agent): ModelSelection | undefined {
   return routeSince(session, session.firstLiveSeq);
 }
 
-/**
- * The options of a one-shot child: the parent's latest route, overridden key by key by what the
- * request names. A key given as `undefined` names nothing.
- * @param route - the parent's latest route, when it has one.
- * @param requested - the request's explicit options, when it has any.
- * @returns options for the driver, which fills what is absent from the parent's creation options.
- */
-export function childOptions(route: ModelSelection | undefined, requested: AgentOptions | undefined): AgentOptions {
-  const named = Object.entries(requested ?? {}).filter(([, value]) => value !== undefined);
-  return { ...(route && { provider: route.provider, model: route.model }), ...Object.fromEntries(named) };
+/** How a one-shot child runs. */
+export interface OneShotRoute {
+  /** Options for the driver, which fills what is absent from the parent's creation options. */
+  readonly agentOptions: AgentOptions;
+  /** Lets the published child follow the route. To be called before its first request. */
+  readonly follow: (child: Agent) => void;
 }
 
 /**
- * Lets a one-shot child's first request run with the effort of the route it follows; the loop keeps
- * it from then on. A child on another route is left alone. Call before the child's first request.
- * @param child - the published child.
- * @param route - the parent's latest route, when it has one.
+ * The route of a one-shot child: the parent's latest one, overridden key by key by what the request
+ * names. A key given as `undefined` names nothing. The effort is no option: on its parent's route the
+ * child's first request takes it, and the loop keeps it from then on.
+ * @param parent - the agent that forks.
+ * @param requested - the request's explicit options, when it has any.
+ * @returns the child's options, and what it needs to follow the route.
  */
-export function followEffort(child: Agent, route: ModelSelection | undefined): void {
+export function oneShotRoute(parent: Agent, requested: AgentOptions | undefined): OneShotRoute {
+  const route = latestRoute(parent);
+  const named = Object.entries(requested ?? {}).filter(([, value]) => value !== undefined);
+  return {
+    agentOptions: { ...(route && { provider: route.provider, model: route.model }), ...Object.fromEntries(named) },
+    follow: (child) => followEffort(child, route),
+  };
+}
+
+function followEffort(child: Agent, route: ModelSelection | undefined): void {
   const { provider, model } = child.options;
   if (route === undefined || route.provider !== provider || route.model !== model) return;
   child.ctx.once('agent/pre-step', (_payload, next) => {
@@ -52,7 +59,8 @@ export function followEffort(child: Agent, route: ModelSelection | undefined): v
 /**
  * Lets a continuable child run on its own latest route or, before it has one, on its parent's. The
  * harness creates such a child on the parent's creation options; an option that differs from those
- * was named by the request and stays. What anyone else decides for the child stays, too.
+ * was named by the request and stays. What anyone else decides for the child stays, too: the
+ * harness's `installModelSelection` would override it, and clear the effort of a later route.
  * @param childCtx - the unpublished child's context, with whose scope this ends.
  * @param parent - the child's live parent.
  */

@@ -3,12 +3,14 @@
  *
  * @module
  */
-import { interruptedTurnClosers, isSurfaceEvent } from '@deepseek-ai/dsh-session';
+import { deepFreeze } from '@deepseek-ai/dsh-llm';
+import { isSurfaceEvent } from '@deepseek-ai/dsh-session';
 import type { Session, SessionEvent } from '@deepseek-ai/dsh-session';
+import { readLog } from '../harness/log.ts';
 import { seedEnd } from './boundary.ts';
 import type { SeedBoundary } from './boundary.ts';
+import { closersOf } from './closers.ts';
 import { compactLog } from './compact.ts';
-import { readLog } from '../harness/log.ts';
 import { noticeEvent } from './notice.ts';
 
 /** What shapes a seed. */
@@ -21,14 +23,14 @@ export interface SeedOptions {
   readonly compactSeed: boolean;
 }
 
-/** A child's inherited history and where it comes from. */
+/** A child's inherited history and where it comes from; frozen. */
 export interface Seed {
   /** The parent's log at the moment of the fork. */
   readonly log: readonly SessionEvent[];
   /** How many leading events of that log the child inherits. */
   readonly end: number;
   /** The child's seed: contiguous from seq 0 and balanced. Empty when nothing is inherited. */
-  readonly events: SessionEvent[];
+  readonly events: readonly SessionEvent[];
   /** The event type for which `compactSeed` left the seed whole, when it did. */
   readonly opaqueType?: string;
 }
@@ -44,12 +46,7 @@ export function buildSeed(session: Session, options: SeedOptions): Seed {
   const end = seedEnd(log, options.seedBoundary);
   const compaction = options.compactSeed ? compactLog(session, log, end) : undefined;
   const events = compaction !== undefined && 'events' in compaction ? compaction.events : log.slice(0, end);
-  events.push(...interruptedTurnClosers(lastTurn(events)));
-  if (options.notice !== false && events.some(isSurfaceEvent)) events.push(noticeEvent(events, options.notice));
-  return { ...compaction, log, end, events };
-}
-
-/** The events from where the last turn opened, the only ones to leave anything open; without a turn, the last event. */
-function lastTurn(events: readonly SessionEvent[]): readonly SessionEvent[] {
-  return events.slice(events.findLastIndex((event) => event.type === 'turn/start'));
+  for (const closer of closersOf(events)) events.push(deepFreeze(closer));
+  if (options.notice !== false && events.some(isSurfaceEvent)) events.push(deepFreeze(noticeEvent(events, options.notice)));
+  return Object.freeze({ ...compaction, log, end, events: Object.freeze(events) });
 }

@@ -24,6 +24,25 @@ test('starts that overlap are counted from the first moment', async () => {
   expect(starts.map((start) => start.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected']);
 });
 
+test('each root agent has places of its own, which its children\'s children use', async () => {
+  const { ctx, agent, parent } = await two();
+  const other = (await agent()).agent;
+  const starts = await Promise.allSettled([parent, other].flatMap(async (root) => {
+    const run = await forkOf(ctx, root, 'one');
+    await forkOf(ctx, run.localAgent!, 'two');
+    await forkOf(ctx, run.localAgent!, 'three');
+  }));
+  expect(starts).toMatchObject([{ reason: { message: REFUSAL } }, { reason: { message: REFUSAL } }]);
+  expect(ctx.agents.list()).toHaveLength(6);
+});
+
+test('a session that a person branched off is a root, though its header names another', async () => {
+  const { ctx, agent, parent } = await two();
+  const branch = (await agent({ meta: { parentSession: parent.id } })).agent;
+  for (const root of [parent, branch]) for (const task of ['one', 'two']) await forkOf(ctx, root, task);
+  await expect(forkOf(ctx, branch, 'three')).rejects.toThrow(REFUSAL);
+});
+
 test('the model reads the refusal as the result of its call', async () => {
   const { model, parent } = await setup({
     config: { maxLiveForks: 1 },
@@ -89,12 +108,13 @@ describe('a place is free again', () => {
   });
 
   test('when its parent goes', async () => {
-    const { ctx, agent, parent } = await setup({ config: { maxLiveForks: 1 }, script: hang });
-    const other = await agent();
-    await forkOf(ctx, other.agent, 'one');
-    await expect(forkOf(ctx, parent, 'two')).rejects.toThrow('running: 1, at most: 1');
-    await other.dispose();
-    await forkOf(ctx, parent, 'three');
+    const { ctx, parent } = await two();
+    const run = await forkOf(ctx, parent, 'one');
+    await forkOf(ctx, run.localAgent!, 'two');
+    await expect(forkOf(ctx, parent, 'three')).rejects.toThrow('running: 2, at most: 2');
+    await run.dispose();
+    await forkOf(ctx, parent, 'four');
+    await forkOf(ctx, parent, 'five');
   });
 });
 

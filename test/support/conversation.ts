@@ -17,7 +17,7 @@ import { defineTool } from '@deepseek-ai/dsh-tools';
 import fc from 'fast-check';
 import * as published from 'published-fork';
 import * as fork from '../../src/index.ts';
-import type { SeedOptions } from '../../src/index.ts';
+import type { SeedOptions } from '../../src/seed/build.ts';
 import { mountFull } from './full.ts';
 import { say, setup } from './harness.ts';
 import { ScriptedModel } from './model.ts';
