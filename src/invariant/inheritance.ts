@@ -8,6 +8,7 @@ import type { Message } from '@deepseek-ai/dsh-llm';
 import { deriveEventMessage, foldSurface, isReplacementSurfaceEvent } from '@deepseek-ai/dsh-session';
 import type { Session, SessionEvent } from '@deepseek-ai/dsh-session';
 import { readLog } from '../harness/log.ts';
+import { closersOf } from '../seed/closers.ts';
 import { NOTICE_PLUGIN } from '../seed/notice.ts';
 
 /** What makes two messages of one id the same. */
@@ -17,8 +18,8 @@ const FIELDS = ['role', 'content', 'source'] as const;
 export interface Inheritance {
   /** What the parent showed its model at the boundary, in order. */
   readonly messages: readonly Message[];
-  /** Tool calls without a result, of the step that the boundary cuts. */
-  readonly dangling: readonly string[];
+  /** What would close a tool call that the boundary cuts off from its result; such a fork is refused. */
+  readonly cut: SessionEvent | undefined;
   /** How many events the parent had logged. */
   readonly logged: number;
   /** The last of them. */
@@ -33,7 +34,8 @@ export interface Inheritance {
  */
 export function inheritanceAt(parent: Session, end: number): Inheritance {
   const log = readLog(parent);
-  return { messages: messagesBefore(parent, end), dangling: danglingCalls(log, end), logged: log.length, last: log.at(-1) };
+  const cut = closersOf(log, end).find(({ type }) => type === 'tool/result');
+  return { messages: messagesBefore(parent, end), cut, logged: log.length, last: log.at(-1) };
 }
 
 /**
@@ -44,12 +46,12 @@ export function inheritanceAt(parent: Session, end: number): Inheritance {
  * @returns the first fault, or undefined when there is none.
  */
 export function inheritanceFault(inheritance: Inheritance, child: Session, parent: Session): string | undefined {
-  const { messages, dangling: [call], logged, last } = inheritance;
+  const { messages, cut, logged, last } = inheritance;
   const seedLength = child.header.seedLength ?? 0;
   const fault = surfaceFault(messages, messagesBefore(child, seedLength));
   if (fault !== undefined) return fault;
-  const open = call === undefined ? openBracket(readLog(child), seedLength) : `tool call "${call}"`;
-  if (open !== undefined) return `the inherited log leaves ${open} open`;
+  const closer = cut ?? closersOf(readLog(child), seedLength)[0];
+  if (closer !== undefined) return `the inherited log leaves ${opened(closer)} open`;
   if (readLog(parent)[logged - 1] !== last) return `the parent's log no longer begins with the ${logged} events that were read`;
   return undefined;
 }
@@ -86,48 +88,13 @@ export function surfaceFault(expected: readonly Message[], inherited: readonly M
   return undefined;
 }
 
-/**
- * The tool calls of a step still open at a boundary that have no result before it. Calls that an
- * ended step left without one are its own affair.
- * @param events - a session log, `seq` equal to index.
- * @param end - how many leading events lie before the boundary.
- * @returns their ids, in order.
- */
-export function danglingCalls(events: readonly SessionEvent[], end: number): string[] {
-  const calls = new Set<string>();
-  for (const event of events.slice(bracketBefore(events, end)?.seq, end)) {
-    if (event.type === 'assistant/message') {
-      for (const block of event.data.message.content) if (block.type === 'tool-call') calls.add(block.id);
-    } else if (event.type === 'tool/result') calls.delete(event.data.message.source.callId);
+/** What an event closes. */
+function opened({ type, data }: SessionEvent): string {
+  switch (type) {
+    case 'tool/result': return `tool call "${data.message.source.callId}"`;
+    case 'step/end': return `step ${data.step} of turn ${data.turn}`;
+    default: return `turn ${(data as SessionEvent<'turn/end'>['data']).turn}`;
   }
-  return [...calls];
-}
-
-/**
- * What the leading events of a log leave open. Only the tail up to the last marks of a turn and a
- * step is read.
- * @param events - a session log, `seq` equal to index.
- * @param end - how many leading events to judge.
- * @returns the open step or turn, or undefined when both are closed.
- */
-export function openBracket(events: readonly SessionEvent[], end: number): string | undefined {
-  const last = bracketBefore(events, end);
-  const step = last?.type === 'turn/end' ? bracketBefore(events, last.seq) : last;
-  if (step?.type === 'step/start') return `step ${step.data.step} of turn ${step.data.turn}`;
-  return last === undefined || last.type === 'turn/end' ? undefined : `turn ${last.data.turn}`;
-}
-
-function bracketBefore(events: readonly SessionEvent[], end: number): SessionEvent<'turn/start' | 'step/start' | 'step/end' | 'turn/end'> | undefined {
-  for (let index = end - 1; index >= 0; index--) {
-    const event = events[index]!;
-    switch (event.type) {
-      case 'turn/start':
-      case 'step/start':
-      case 'step/end':
-      case 'turn/end': return event;
-    }
-  }
-  return undefined;
 }
 
 function messageFault(expected: readonly Message[], found: readonly Message[], index: number): string | undefined {

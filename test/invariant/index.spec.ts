@@ -1,4 +1,5 @@
 import type { Context } from '@deepseek-ai/cordis';
+import { AgentRegistry } from '@deepseek-ai/dsh-agent';
 import type { Agent } from '@deepseek-ai/dsh-agent';
 import { InvariantError, InvariantRegistry } from '@deepseek-ai/dsh-invariants';
 import { createUserMessage } from '@deepseek-ai/dsh-llm';
@@ -6,7 +7,9 @@ import type { Message } from '@deepseek-ai/dsh-llm';
 import { interruptedTurnClosers, SessionId } from '@deepseek-ai/dsh-session';
 import type { CreateSessionOptions, Session, SessionEvent } from '@deepseek-ai/dsh-session';
 import { seedDescriptorTurn, snapshotSubagentDescriptor } from '@deepseek-ai/dsh-subagent';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ResolvedSubagentStartRequest } from '@deepseek-ai/dsh-subagent';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { within } from '../../src/child/start.ts';
 import type * as fork from '../../src/index.ts';
 import * as invariant from '../../src/invariant/index.ts';
 import { LONG, mountCompaction, summarizes } from '../support/compaction.ts';
@@ -41,12 +44,17 @@ async function guarded(config: fork.Config = {}, mount?: (ctx: Context) => Promi
   return { ...mounted, created, companion };
 }
 
-/** Changes every seed before anyone else sees it. */
-function tamper(ctx: Context, change: Change): void {
-  ctx.on('subagent-fork/seeded', ({ seed: { events } }) => {
-    const changed = change([...events]);
-    events.splice(0, Infinity, ...changed.length === events.length ? changed : changed.map(renumbered));
-  }, { prepend: true });
+/** Changes every seed between its provider and its session, as a plugin that wraps the registry could. */
+function tamper(change: Change): void {
+  const { create } = AgentRegistry.prototype;
+  const wrapped = vi.spyOn(AgentRegistry.prototype, 'create').mockImplementation(function (this: AgentRegistry, options) {
+    if (options.seed === undefined) return create.call(this, options);
+    const changed = change([...options.seed]);
+    const seed = changed.length === options.seed.length ? changed : changed.map(renumbered);
+    const seedLength = options.meta!.seedLength! + seed.length - options.seed.length;
+    return create.call(this, { ...options, seed, meta: { ...options.meta, seedLength } });
+  });
+  onTestFinished(() => wrapped.mockRestore());
 }
 
 function renumbered(event: SessionEvent, seq: number): SessionEvent {
@@ -67,7 +75,7 @@ function foreign(text = 'foreign'): SessionEvent<'user/message'> {
 }
 
 /** Appends to the log of the parent whose seed was announced. */
-function grow({ parent }: fork.Seeding): void {
+function grow({ parent }: fork.SeedAnnouncement): void {
   parent.session.append('user/message', foreign().data, { surfaceOp: 'append' });
 }
 
@@ -199,7 +207,7 @@ describe.each(Object.entries(scenarios))('a fork %s', (_title, { config, mount, 
     const { ctx, parent, created } = await guarded(config, await mount?.());
     const agent = await prepare(ctx, parent);
     const before = ctx.sessions.list();
-    tamper(ctx, (events) => events.map(edited));
+    tamper((events) => events.map(edited));
     const refused = new RegExp(`^${CHILD}(.+)" of parent session "${agent.id}": inherited message \\d of \\d, (?:user|assistant) message ".+", differs in content$`);
     const [, child] = refused.exec(await refusal(act(ctx, agent))) ?? [];
     expect(created).toContain(child);
@@ -234,19 +242,19 @@ const REFUSED = `${CHILD}CHILD" of parent session "PARENT": `;
 describe('a fork is refused', () => {
   test('when a message is dropped', async () => {
     const { ids, shown, ...mounted } = await twoTurns();
-    tamper(mounted.ctx, (events) => events.filter(({ seq }) => seq !== shown[1]!.seq));
+    tamper((events) => events.filter(({ seq }) => seq !== shown[1]!.seq));
     expect(await nextRefusal(mounted)).toBe(`${REFUSED}inherited message 2 of 4 is user message "${ids[2]}", expected assistant message "${ids[1]}"`);
   });
 
   test.each([false, true])('when the last message is dropped (notice: %j)', async (notice) => {
     const { ids, shown, ...mounted } = await twoTurns({ notice });
-    tamper(mounted.ctx, (events) => events.filter(({ seq }) => seq !== shown[3]!.seq));
+    tamper((events) => events.filter(({ seq }) => seq !== shown[3]!.seq));
     expect(await nextRefusal(mounted)).toBe(`${REFUSED}inherited message 4 of 4, assistant message "${ids[3]}", is missing`);
   });
 
   test('when two messages are swapped', async () => {
     const { ids, shown: [first, , second], ...mounted } = await twoTurns();
-    tamper(mounted.ctx, (events) => events
+    tamper((events) => events
       .with(first!.seq, { ...second!, seq: first!.seq })
       .with(second!.seq, { ...first!, seq: second!.seq }));
     expect(await nextRefusal(mounted)).toBe(`${REFUSED}inherited message 1 of 4 is user message "${ids[2]}", expected user message "${ids[0]}"`);
@@ -254,47 +262,47 @@ describe('a fork is refused', () => {
 
   test('when the content of a message is edited', async () => {
     const { ids, shown, ...mounted } = await twoTurns();
-    tamper(mounted.ctx, (events) => events.with(shown[1]!.seq, edited(shown[1]!)));
+    tamper((events) => events.with(shown[1]!.seq, edited(shown[1]!)));
     expect(await nextRefusal(mounted)).toBe(`${REFUSED}inherited message 2 of 4, assistant message "${ids[1]}", differs in content`);
   });
 
   test('when the source of a message is edited', async () => {
     const { ids, shown, ...mounted } = await twoTurns();
     const question = shown[2] as SessionEvent<'user/message'>;
-    tamper(mounted.ctx, (events) => events.with(question.seq, { ...question, data: { ...question.data, source: { kind: 'plugin', plugin: 'other' } } }));
+    tamper((events) => events.with(question.seq, { ...question, data: { ...question.data, source: { kind: 'plugin', plugin: 'other' } } }));
     expect(await nextRefusal(mounted)).toBe(`${REFUSED}inherited message 3 of 4, user message "${ids[2]}", differs in source`);
   });
 
   test('when a foreign message stands in front', async () => {
     const mounted = await twoTurns();
     const message = foreign();
-    tamper(mounted.ctx, (events) => [message, ...events]);
+    tamper((events) => [message, ...events]);
     expect(await nextRefusal(mounted)).toBe(`${REFUSED}user message "${message.data.id}" precedes what the parent showed`);
   });
 
   test('when a foreign message stands between', async () => {
     const { ids, shown, ...mounted } = await twoTurns();
     const message = foreign();
-    tamper(mounted.ctx, (events) => events.toSpliced(shown[2]!.seq, 0, message));
+    tamper((events) => events.toSpliced(shown[2]!.seq, 0, message));
     expect(await nextRefusal(mounted)).toBe(`${REFUSED}inherited message 3 of 4 is user message "${message.data.id}", expected user message "${ids[2]}"`);
   });
 
   test.each([false, true])('when a foreign message follows (notice: %j)', async (notice) => {
     const mounted = await twoTurns({ notice });
     const message = foreign();
-    tamper(mounted.ctx, (events) => events.toSpliced(mounted.parent.session.seq, 0, message));
+    tamper((events) => events.toSpliced(mounted.parent.session.seq, 0, message));
     expect(await nextRefusal(mounted)).toBe(`${REFUSED}user message "${message.data.id}" follows what the parent showed`);
   });
 
   test('when it inherits a turn that is still open', async () => {
     const mounted = await twoTurns();
-    tamper(mounted.ctx, (events) => events.filter(({ type }, index) => type !== 'turn/end' || index !== events.length - 1));
+    tamper((events) => events.filter(({ type }, index) => type !== 'turn/end' || index !== events.length - 1));
     expect(await nextRefusal(mounted)).toBe(`${REFUSED}the inherited log leaves turn 2 open`);
   });
 
   test('when it inherits a step that is still open', async () => {
     const mounted = await twoTurns();
-    tamper(mounted.ctx, (events) => events.slice(0, -2));
+    tamper((events) => events.slice(0, -2));
     expect(await nextRefusal(mounted)).toBe(`${REFUSED}the inherited log leaves step 1 of turn 2 open`);
   });
 
@@ -308,88 +316,148 @@ describe('a fork is refused', () => {
 });
 
 /** Announces a seed as a provider would, of the parent's log as it is. */
-function announce({ ctx, parent }: Setup, seed: Pick<fork.Seeding['seed'], 'end' | 'events'>, childId?: SessionId): fork.Seeding {
-  const seeding = { provider: 'fork', parent, seed: { log: parent.session.events, ...seed }, ...(childId !== undefined && { childId }) };
-  ctx.emit('subagent-fork/seeded', seeding);
-  return seeding;
+function announce(
+  { ctx, parent }: Setup, seed: Pick<fork.Seed, 'end' | 'events'>, childId?: SessionId,
+): fork.SeedAnnouncement {
+  const announcement = {
+    provider: 'fork', parent, seed: { log: parent.session.events, ...seed }, ...(childId !== undefined && { childId }),
+  };
+  ctx.emit('subagent-fork/seeded', announcement);
+  return announcement;
 }
 
 /** Publishes a session that inherits these events. */
-function publish({ ctx, parent }: Setup, seed: SessionEvent[], id: SessionId, meta: CreateSessionOptions['meta'] = {}): Session {
-  return ctx.sessions.create(id, { seed, meta: { parentSession: parent.id, origin: 'subagent', seedLength: seed.length, ...meta } });
+function publish(
+  { ctx, parent }: Setup, seed: SessionEvent[], id: SessionId, meta: CreateSessionOptions['meta'] = {},
+): Session {
+  return ctx.sessions.create(id, {
+    seed, meta: { parentSession: parent.id, origin: 'subagent', seedLength: seed.length, ...meta },
+  });
+}
+
+/** Publishes sessions inside the one-shot start of an announced seed. */
+function inStartOf<T>(announcement: fork.SeedAnnouncement, act: () => T): Promise<T> {
+  const { provider, parent } = announcement;
+  const request = { parent } as unknown as ResolvedSubagentStartRequest;
+  return within({ provider, request, announcement }, () => Promise.resolve().then(act));
 }
 
 /** Publishes a session that inherits these events as a provider's continuable child. */
 function publishContinuable({ ctx, parent }: Setup, seed: SessionEvent[], id: SessionId, provider = 'fork'): Session {
   const descriptor = snapshotSubagentDescriptor({ mode: 'continuable', provider, label: 'child' });
   return ctx.sessions.create(id, {
-    seed: seedDescriptorTurn(id, seed, descriptor), meta: { parentSession: parent.id, origin: 'subagent', seedLength: seed.length },
+    seed: seedDescriptorTurn(id, seed, descriptor),
+    meta: { parentSession: parent.id, origin: 'subagent', seedLength: seed.length },
   });
 }
 
 describe('a fork that cuts a step behind its tool call is refused', () => {
   test.each<[string, (closers: SessionEvent[]) => SessionEvent[], string]>([
-    ['when the call has no result', (closers) => closers.filter(({ type }) => type !== 'tool/result'), 'the inherited log leaves tool call "call-1" open'],
-    ['when the call has a result that the parent never showed', (closers) => closers, 'user message "interrupted-tool-result-call-1-'],
+    [
+      'when the call has no result', (closers) => closers.filter(({ type }) => type !== 'tool/result'),
+      'the inherited log leaves tool call "call-1" open',
+    ],
+    [
+      'when the call has a result that the parent never showed', (closers) => closers,
+      'user message "interrupted-tool-result-call-1-',
+    ],
   ])('%s', async (_title, select, fault) => {
     const mounted = await guarded();
     await insideStep(mounted.ctx, mounted.parent, async () => {
       const { events, seq: end } = mounted.parent.session;
       const closed = [...events, ...select(interruptedTurnClosers(events))].map((event, seq) => ({ ...event, seq }));
-      announce(mounted, { end, events: closed });
-      expect(() => publish(mounted, closed, SessionId('named'))).toThrow(`${CHILD}named" of parent session "${mounted.parent.id}": ${fault}`);
+      const announcement = announce(mounted, { end, events: closed });
+      await expect(inStartOf(announcement, () => publish(mounted, closed, SessionId('named'))))
+        .rejects.toThrow(`${CHILD}named" of parent session "${mounted.parent.id}": ${fault}`);
       expect(mounted.ctx.sessions.get(SessionId('named'))).toBeUndefined();
     });
   });
 });
 
+interface Misleading extends Guarded {
+  readonly log: SessionEvent[];
+  readonly announcement: fork.SeedAnnouncement;
+}
+
 /** An announced seed as long as the parent's two turns, of which a session that inherits both turns differs. */
-async function misleading(childId?: SessionId): Promise<Guarded & { readonly log: SessionEvent[]; readonly seeding: fork.Seeding }> {
+async function misleading(childId?: SessionId): Promise<Misleading> {
   const mounted = await guarded();
   await ask(mounted.parent, 'first');
   const end = mounted.parent.session.seq;
   await ask(mounted.parent, 'second');
   const log = [...mounted.parent.session.events];
-  return { ...mounted, log, seeding: announce(mounted, { end, events: log }, childId) };
+  return { ...mounted, log, announcement: announce(mounted, { end, events: log }, childId) };
 }
 
-describe('a seed that was announced and came to nothing', () => {
-  test('refuses a child that it alone can have become', async () => {
-    const mounted = await misleading();
-    expect(() => publish(mounted, mounted.log, SessionId('child'))).toThrow('follows what the parent showed');
+describe('the child of a start is refused', () => {
+  test.each<[string, (log: SessionEvent[]) => SessionEvent[], string]>([
+    ['with the announced length and another content', (log) => log, 'follows what the parent showed'],
+    ['with another length', (log) => log.slice(0, 1), 'is missing'],
+    ['without a seed', () => [], 'is missing'],
+  ])('%s', async (_title, change, fault) => {
+    const { log, announcement, ...mounted } = await misleading();
+    await expect(inStartOf(announcement, () => publish(mounted, change(log), SessionId('child')))).rejects.toThrow(fault);
+    expect(mounted.ctx.sessions.get(SessionId('child'))).toBeUndefined();
   });
 
-  test('refuses nothing once it is withdrawn', async () => {
-    const mounted = await misleading();
-    mounted.ctx.emit('subagent-fork/withdrawn', mounted.seeding);
-    const session = publish(mounted, mounted.log, SessionId('child'));
-    expect(mounted.ctx.sessions.get(session.id)).toBe(session);
+  test('also when the clock was set back', async () => {
+    const { log, announcement, ...mounted } = await misleading();
+    await expect(inStartOf(announcement, () => publish(mounted, log, SessionId('child'), { createdAt: 0 })))
+      .rejects.toThrow('follows what the parent showed');
   });
+});
 
-  test('does not refuse a later fork of the same length', async () => {
-    const { ctx, parent, log } = await misleading();
-    const { session } = await runFork(ctx, parent, 'the task');
-    expect(session.header.seedLength).toBe(log.length);
-  });
-
-  test('does not stand in for a later fork of the same length', async () => {
-    const { ctx, parent, ...mounted } = await misleading();
-    tamper(ctx, (events) => events.map(edited));
-    expect(await nextRefusal({ ctx, parent, ...mounted })).toMatch(/inherited message 1 of 4, user message ".+", differs in content$/);
-  });
-
+describe('a session that is not the child of the start is not judged', () => {
   test.each<[string, CreateSessionOptions['meta']]>([
-    ['is no subagent', { origin: undefined as never }],
-    ['has another parent', { parentSession: SessionId('nobody') }],
-    ['inherits another length', { seedLength: 1 }],
-    ['was created before', { createdAt: 0 }],
-  ])('does not refuse a session that %s', async (_title, meta) => {
-    const mounted = await misleading();
-    const session = publish(mounted, mounted.log, SessionId('other'), meta);
+    ['when it is no subagent', { origin: undefined as never }],
+    ['when it has another parent', { parentSession: SessionId('nobody') }],
+  ])('%s', async (_title, meta) => {
+    const { log, announcement, ...mounted } = await misleading();
+    const session = await inStartOf(announcement, () => publish(mounted, log, SessionId('other'), meta));
     expect(mounted.ctx.sessions.get(session.id)).toBe(session);
   });
 
-  test.each([['one-shot', publish], ['continuable', publishContinuable]] as const)('does not refuse a %s child with another id than it was announced for', async (_title, publishes) => {
+  test('when it is created outside the start, with the same parent and length', async () => {
+    const { log, ...mounted } = await misleading();
+    const session = publish(mounted, log, SessionId('other'));
+    expect(mounted.ctx.sessions.get(session.id)).toBe(session);
+  });
+
+  test('when it comes after the child, in the same start', async () => {
+    const mounted = await guarded();
+    await ask(mounted.parent, 'first');
+    const events = [...mounted.parent.session.events];
+    const session = await inStartOf(announce(mounted, { end: events.length, events }), () => {
+      publish(mounted, events, SessionId('child'));
+      return publish(mounted, events.map(edited), SessionId('other'));
+    });
+    expect(mounted.ctx.sessions.get(session.id)).toBe(session);
+  });
+
+  test('when it is created by what the start left running', async () => {
+    const { log, announcement, ...mounted } = await misleading();
+    const settled = Promise.withResolvers<void>();
+    const created = await inStartOf(announcement, () => ({
+      later: settled.promise.then(() => publish(mounted, log, SessionId('later'))),
+    }));
+    settled.resolve();
+    const session = await created.later;
+    expect(mounted.ctx.sessions.get(session.id)).toBe(session);
+  });
+});
+
+test('a start that inherits nothing has a child that is not judged', async () => {
+  const mounted = await guarded();
+  const { ctx, parent } = mounted;
+  tamper(() => expect.unreachable());
+  const { result } = await runFork(ctx, parent, 'the task');
+  expect(result.stopReason).toBe('completed');
+});
+
+describe('a seed that was announced for a continuable child', () => {
+  test.each([
+    ['one-shot', publish], ['continuable', publishContinuable],
+  ] as const)('does not refuse a %s child of another id', async (_title, publishes) => {
     const mounted = await misleading(SessionId('named'));
     const session = publishes(mounted, mounted.log, SessionId('other'));
     expect(mounted.ctx.sessions.get(session.id)).toBe(session);
@@ -400,15 +468,18 @@ describe('a seed that was announced and came to nothing', () => {
   ])('does not refuse a child of its id that %s', async (_title, provider) => {
     const mounted = await misleading(SessionId('named'));
     const id = SessionId('named');
-    const session = provider === undefined ? publish(mounted, mounted.log, id) : publishContinuable(mounted, mounted.log, id, provider);
+    const session = provider === undefined
+      ? publish(mounted, mounted.log, id)
+      : publishContinuable(mounted, mounted.log, id, provider);
     expect(mounted.ctx.sessions.get(id)).toBe(session);
   });
 
-  test('does not refuse a child of its id that another provider gave, though it inherits a descriptor of this one', async () => {
+  test('does not refuse another provider\'s child of its id that inherits a descriptor of this one', async () => {
     const mounted = await misleading(SessionId('named'));
     const id = SessionId('named');
     const descriptor = snapshotSubagentDescriptor({ mode: 'continuable', provider: 'fork', label: 'ancestor' });
-    const session = publishContinuable(mounted, seedDescriptorTurn(SessionId('ancestor'), mounted.log, descriptor), id, 'other');
+    const inheriting = seedDescriptorTurn(SessionId('ancestor'), mounted.log, descriptor);
+    const session = publishContinuable(mounted, inheriting, id, 'other');
     expect(mounted.ctx.sessions.get(id)).toBe(session);
   });
 
@@ -427,37 +498,17 @@ describe('a seed that was announced and came to nothing', () => {
     await ctx.subagents.drainContinuableChildren(parent, [childId]);
     await ask(parent, 'second');
     await expect(startContinuable(ctx, parent, childId)).rejects.toThrow('already exists');
-    await ctx.subagents.followup(parent, childId, [{ type: 'text', text: 'again' }], { source: { kind: 'user' }, signal: new AbortController().signal });
+    await ctx.subagents.followup(parent, childId, [{ type: 'text', text: 'again' }], {
+      source: { kind: 'user' }, signal: new AbortController().signal,
+    });
     await ctx.agents.get(childId)!.whenIdle();
     expect(ctx.agents.get(childId)!.session.events.at(-1)?.type).toBe('turn/end');
   });
-});
 
-test('an announced seed judges one child and no later session of the same length', async () => {
-  const mounted = await guarded();
-  await ask(mounted.parent, 'first');
-  const events = [...mounted.parent.session.events];
-  announce(mounted, { end: events.length, events });
-  publish(mounted, events, SessionId('child'));
-  const session = publish(mounted, events.map(edited), SessionId('other'));
-  expect(mounted.ctx.sessions.get(session.id)).toBe(session);
-});
-
-describe('a seed that was announced for one child', () => {
   test('refuses that child whatever its length', async () => {
     const mounted = await misleading(SessionId('named'));
-    expect(() => publishContinuable(mounted, [], SessionId('named'))).toThrow(/inherited message 1 of 2, user message ".+", is missing$/);
-  });
-
-  test('is not used up by another child of the same length', async () => {
-    const mounted = await guarded();
-    const { parent } = mounted;
-    await ask(parent, 'first');
-    const log = [...parent.session.events];
-    announce(mounted, { end: log.length, events: log }, SessionId('named'));
-    announce(mounted, { end: log.length, events: log });
-    publishContinuable(mounted, log, SessionId('named'));
-    expect(() => publish(mounted, log.map(edited), SessionId('other'))).toThrow('differs in content');
+    expect(() => publishContinuable(mounted, [], SessionId('named')))
+      .toThrow(/inherited message 1 of 2, user message ".+", is missing$/);
   });
 
   test('names that child when its parent\'s log grew', async () => {
@@ -472,7 +523,7 @@ describe('a seed that was announced for one child', () => {
 describe('the companion', () => {
   test('checks nothing once it is unloaded, and checks again when it is back', async () => {
     const { companion, ...mounted } = await twoTurns();
-    tamper(mounted.ctx, (events) => events.map(edited));
+    tamper((events) => events.map(edited));
     await companion.dispose();
     const { result } = await runFork(mounted.ctx, mounted.parent, 'the task');
     expect(result.stopReason).toBe('completed');
@@ -481,10 +532,10 @@ describe('the companion', () => {
   });
 
   test('forgets what was announced before it was reloaded', async () => {
-    const mounted = await misleading();
+    const { log, announcement, ...mounted } = await misleading();
     await mounted.companion.dispose();
     await mounted.ctx.plugin(invariant);
-    const session = publish(mounted, mounted.log, SessionId('other'));
+    const session = await inStartOf(announcement, () => publish(mounted, log, SessionId('child')));
     expect(mounted.ctx.sessions.get(session.id)).toBe(session);
   });
 
@@ -502,7 +553,7 @@ describe('the companion', () => {
     await expect(forkOf(ctx, parent, 'the task', { maxDepth: 0 })).rejects.toThrow('exceeds maxDepth 0');
     const session = publish(mounted, parent.session.events.map(edited), SessionId('other'));
     expect(ctx.sessions.get(session.id)).toBe(session);
-    tamper(ctx, (events) => events.map(edited));
+    tamper((events) => events.map(edited));
     expect(await refusal(forkOf(ctx, parent, 'the task'))).toContain('differs in content');
   });
 
