@@ -7,7 +7,9 @@ import { devNull } from 'node:os';
 import * as deepseek from '@deepseek-ai/dsh-llm-deepseek';
 import { SessionId } from '@deepseek-ai/dsh-session';
 import { startEndpoint } from '../test/support/endpoint.ts';
-import { CONTENDERS, mountContenders, mountHarness, registerTool, say } from './harness.ts';
+import { say } from '../test/support/harness.ts';
+import { mountHarness } from '../test/support/mount.ts';
+import { CONTENDERS, mountContenders, registerTool } from './harness.ts';
 import type { Contender } from './harness.ts';
 import { end } from './parent.ts';
 import { prose, randomFrom } from './prose.ts';
@@ -39,7 +41,7 @@ async function firstRequest(contender: Contender): Promise<{ readonly prompt: nu
       return { reasoning: prose(random, 100), text: prose(random, 30), ...call };
     },
   });
-  const ctx = await mountHarness(false);
+  const ctx = await mountHarness({ invariants: false });
   await ctx.plugin(deepseek, deepseek.Config({ baseURL: endpoint.url }));
   await mountContenders(ctx);
   registerTool(ctx, 'work', () => prose(random, 300));

@@ -1,23 +1,12 @@
 /**
- * The published harness with every contender mounted on it.
+ * Every contender, mounted on the harness.
  *
  * @module
  */
-import { Context } from '@deepseek-ai/cordis';
-import * as agentModule from '@deepseek-ai/dsh-agent';
+import type { Context } from '@deepseek-ai/cordis';
 import type { Agent } from '@deepseek-ai/dsh-agent';
-import * as agentInvariant from '@deepseek-ai/dsh-agent/invariant';
-import { AgentLoop } from '@deepseek-ai/dsh-agent-loop';
-import * as agentLoopInvariant from '@deepseek-ai/dsh-agent-loop/invariant';
-import { InvariantRegistry } from '@deepseek-ai/dsh-invariants';
-import { createUserMessage, LlmRuntime } from '@deepseek-ai/dsh-llm';
-import { SessionStore } from '@deepseek-ai/dsh-session';
-import * as sessionInvariant from '@deepseek-ai/dsh-session/invariant';
-import { SubagentRuntime } from '@deepseek-ai/dsh-subagent';
-import * as subagentInvariant from '@deepseek-ai/dsh-subagent/invariant';
 import * as spawn from '@deepseek-ai/dsh-subagent-spawn-in-process';
-import { SystemPrompt } from '@deepseek-ai/dsh-system-prompt';
-import { defineTool, ToolRuntime } from '@deepseek-ai/dsh-tools';
+import { defineTool } from '@deepseek-ai/dsh-tools';
 import * as published from 'published-fork';
 import * as fork from '../src/index.ts';
 
@@ -35,26 +24,6 @@ export const OPTIONS: Readonly<Record<Own, Pick<fork.Config, 'compactSeed' | 'se
   'compact turn': { compactSeed: true },
   'compact step': { compactSeed: true, seedBoundary: 'step' },
 };
-
-/**
- * Mount the harness without a model and without agents.
- * @param invariants - whether the harness checks itself while it runs.
- */
-export async function mountHarness(invariants: boolean): Promise<Context> {
-  const ctx = new Context();
-  await ctx.plugin(LlmRuntime);
-  await ctx.plugin(SessionStore);
-  await ctx.plugin(SystemPrompt);
-  await ctx.plugin(ToolRuntime);
-  await ctx.plugin(agentModule.AgentRegistry);
-  if (invariants) {
-    await ctx.plugin(InvariantRegistry);
-    for (const companion of [sessionInvariant, agentInvariant, agentLoopInvariant, subagentInvariant]) await ctx.plugin(companion);
-  }
-  await ctx.plugin(AgentLoop, { agents: [] });
-  await ctx.plugin(SubagentRuntime);
-  return ctx;
-}
 
 /**
  * Mount the provider of every contender.
@@ -84,13 +53,4 @@ export function registerTool(ctx: Context, name: string, answer: (agent: Agent) 
     },
     execute: async (_args, { agent }) => ({ text: await answer(agent!) }),
   }));
-}
-
-/**
- * Queue a user's request.
- * @param agent - whom it is for.
- * @param text - the request.
- */
-export function say(agent: Agent, text: string): void {
-  agent.followup(createUserMessage({ content: [{ type: 'text', text }], source: { kind: 'user' } }));
 }

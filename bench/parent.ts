@@ -8,7 +8,9 @@ import type { Agent, AgentHandle } from '@deepseek-ai/dsh-agent';
 import { SessionId } from '@deepseek-ai/dsh-session';
 import type { SessionEvent } from '@deepseek-ai/dsh-session';
 import type { SubagentRun } from '@deepseek-ai/dsh-subagent';
-import { mountContenders, mountHarness, registerTool, say } from './harness.ts';
+import { say } from '../test/support/harness.ts';
+import { mountHarness } from '../test/support/mount.ts';
+import { mountContenders, registerTool } from './harness.ts';
 import type { Contender } from './harness.ts';
 import { collectGarbage } from './measure.ts';
 import { WorkingModel } from './model.ts';
@@ -27,7 +29,7 @@ export interface Stage {
  * @param mount - mounts what a measurement needs besides.
  */
 export async function openStage(invariants: boolean, mount?: (ctx: Context) => unknown): Promise<Stage> {
-  const ctx = await mountHarness(invariants);
+  const ctx = await mountHarness({ invariants });
   const model = new WorkingModel();
   const parents = new WeakMap<Agent, Parent>();
   ctx.llm.registerAdapter(['scripted'], model);

@@ -9,7 +9,9 @@ import { BasicCompactionEngine } from '@deepseek-ai/dsh-compaction-basic';
 import { SessionId } from '@deepseek-ai/dsh-session';
 import type { SessionEvent } from '@deepseek-ai/dsh-session';
 import { TokenMeter } from '@deepseek-ai/dsh-token-meter';
-import { mountHarness, registerTool, say } from './harness.ts';
+import { say } from '../test/support/harness.ts';
+import { mountHarness } from '../test/support/mount.ts';
+import { registerTool } from './harness.ts';
 import { WorkingModel } from './model.ts';
 import { between, prose, randomFrom } from './prose.ts';
 
@@ -25,7 +27,7 @@ const COMPACT_AT = 300_000;
  * @returns a balanced log with the times of a model that streams 30 deltas a second.
  */
 export async function record(length: number): Promise<SessionEvent[]> {
-  const ctx = await mountHarness(false);
+  const ctx = await mountHarness({ invariants: false });
   const random = randomFrom(length);
   const model = new WorkingModel();
   ctx.llm.registerAdapter(['scripted'], model);

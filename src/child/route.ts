@@ -18,7 +18,7 @@ import { readLog } from '../harness/log.ts';
  * @returns the route, with the effort when the adapter's default was not in force; undefined when
  *   the agent has made no request yet since it was created or resumed.
  */
-export function latestRoute({ session }: Agent): ModelSelection | undefined {
+function latestRoute({ session }: Agent): ModelSelection | undefined {
   return routeSince(session, session.firstLiveSeq);
 }
 

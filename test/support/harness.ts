@@ -1,27 +1,18 @@
-/** The published harness, mounted in its own order, with a scripted model and the checks of its invariants. */
-import { Context } from '@deepseek-ai/cordis';
-import type { Message as LogMessage } from '@deepseek-ai/cordis';
-import * as agentModule from '@deepseek-ai/dsh-agent';
+/** A mounted harness with a parent agent on a scripted model. */
+import type { Context, Message as LogMessage } from '@deepseek-ai/cordis';
 import type { Agent, AgentHandle, AgentOptions, CreateAgentOptions } from '@deepseek-ai/dsh-agent';
-import * as agentInvariant from '@deepseek-ai/dsh-agent/invariant';
-import { AgentLoop } from '@deepseek-ai/dsh-agent-loop';
-import * as agentLoopInvariant from '@deepseek-ai/dsh-agent-loop/invariant';
-import { InvariantRegistry } from '@deepseek-ai/dsh-invariants';
-import { createUserMessage, LlmRuntime } from '@deepseek-ai/dsh-llm';
+import { createUserMessage } from '@deepseek-ai/dsh-llm';
 import type { ContentBlock, GenerateOptions } from '@deepseek-ai/dsh-llm';
-import { SessionId, SessionStore } from '@deepseek-ai/dsh-session';
+import { SessionId } from '@deepseek-ai/dsh-session';
 import type { Session, SessionEvent } from '@deepseek-ai/dsh-session';
-import * as sessionInvariant from '@deepseek-ai/dsh-session/invariant';
-import { SubagentRuntime } from '@deepseek-ai/dsh-subagent';
 import type { SubagentResult, SubagentRun, SubagentStartRequest } from '@deepseek-ai/dsh-subagent';
-import * as subagentInvariant from '@deepseek-ai/dsh-subagent/invariant';
-import { SystemPrompt } from '@deepseek-ai/dsh-system-prompt';
 import * as toolSubagent from '@deepseek-ai/dsh-tool-subagent';
-import { defineTool, ToolRuntime } from '@deepseek-ai/dsh-tools';
+import { defineTool } from '@deepseek-ai/dsh-tools';
 import * as fork from '../../src/index.ts';
 import * as forkInvariant from '../../src/invariant/index.ts';
 import { ScriptedModel } from './model.ts';
 import type { Script } from './model.ts';
+import { mountHarness } from './mount.ts';
 
 /** What a test wants mounted beside the bare harness. */
 export interface SetupOptions {
@@ -51,22 +42,12 @@ let agents = 0;
 export const ROUTE: AgentOptions = { provider: 'scripted', model: 'model-a' };
 
 export async function setup(options: SetupOptions = {}): Promise<Setup> {
-  const ctx = new Context();
+  const invariants = options.invariants !== false;
+  const ctx = await mountHarness({ invariants });
   const logs: string[] = [];
   ctx.logger.exporter({ levels: { default: 3 }, export: (message: LogMessage) => void logs.push(message.args.join(' ')) });
   const model = new ScriptedModel(options.script ?? (() => 'done'));
-  await ctx.plugin(LlmRuntime);
-  await ctx.plugin(SessionStore);
-  await ctx.plugin(SystemPrompt);
-  await ctx.plugin(ToolRuntime);
-  await ctx.plugin(agentModule.AgentRegistry);
-  if (options.invariants !== false) {
-    await ctx.plugin(InvariantRegistry);
-    for (const companion of [sessionInvariant, agentInvariant, agentLoopInvariant, subagentInvariant]) await ctx.plugin(companion);
-    if (options.companion !== false) await ctx.plugin(forkInvariant);
-  }
-  await ctx.plugin(AgentLoop, { agents: [] });
-  await ctx.plugin(SubagentRuntime);
+  if (invariants && options.companion !== false) await ctx.plugin(forkInvariant);
   ctx.llm.registerAdapter(['scripted', 'other'], model);
   await options.mount?.(ctx);
   if (options.config !== false) await ctx.plugin(fork, options.config ?? {});
