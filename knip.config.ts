@@ -9,6 +9,7 @@ const config: KnipConfig = {
     '{demo,bench}/main.ts',
     'scripts/{compat,readme}.ts',
     'scripts/deployment/main.ts',
+    'scripts/product/{main,disturbance}.ts',
     'test/support/doomed-host.ts',
     '{demo,scripts,test}/**/*.yml',
     'test/**/*.spec-d.ts',
