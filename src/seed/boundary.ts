@@ -5,6 +5,8 @@
  */
 import { isSurfaceEvent } from '@deepseek-ai/dsh-session';
 import type { SessionEvent } from '@deepseek-ai/dsh-session';
+import { read } from './data.ts';
+import { isHalf } from './pairs.ts';
 
 /**
  * Which part of the parent's log a child inherits:
@@ -18,10 +20,13 @@ const BRACKETS: ReadonlySet<string> = new Set(['turn/start', 'step/start', 'step
 /**
  * Where a seed ends.
  *
- * - `turn`: after the last completed turn and whatever was logged before the next one opens,
- *   without the queued prompt that opens it. 0 when no turn has completed.
+ * - `turn`: after the last completed turn and whatever was logged before the next one opens. 0 when
+ *   no turn has completed.
  * - `step`: inside an open step, before the answer to its request begins. In an open turn
- *   between steps, after everything logged. With no open turn, the same as `turn`.
+ *   between steps, and with no turn open, after everything logged.
+ *
+ * With no turn open, prompts that wait for the next one stay out. So does, at either boundary, the
+ * first half of a pair of marks when nothing follows it.
  * @param events - a whole session log, `seq` equal to index.
  * @param boundary - which of the two rules applies.
  * @returns how many leading events the child inherits; 0 means none.
@@ -35,18 +40,28 @@ function turnEnd(events: readonly SessionEvent[]): number {
   if (completed === -1) return 0;
   let end = completed + 1;
   while (end < events.length && events[end]!.type !== 'turn/start') end++;
-  while (events[end - 1]!.type === 'agent/inbox/spliced') end--;
-  return end;
+  return betweenTurns(events, end);
 }
 
 function stepEnd(events: readonly SessionEvent[]): number {
   const last = events.findLastIndex((event) => BRACKETS.has(event.type));
   switch (events[last]?.type) {
-    case 'step/start': return answerStart(events, last + 1);
+    case 'step/start': return without(events, answerStart(events, last + 1), isHalf);
     case 'step/end':
-    case 'turn/start': return events.length;
-    default: return turnEnd(events);
+    case 'turn/start': return without(events, events.length, isHalf);
+    default: return betweenTurns(events, events.length);
   }
+}
+
+function betweenTurns(events: readonly SessionEvent[], end: number): number {
+  return without(events, end, (event) => event.type === 'agent/inbox/spliced' || isHalf(event));
+}
+
+/** The end without the events right before it that have to stay out. */
+function without(events: readonly SessionEvent[], end: number, staysOut: (event: SessionEvent) => boolean): number {
+  let kept = end;
+  while (kept > 0 && staysOut(events[kept - 1]!)) kept--;
+  return kept;
 }
 
 /**
@@ -68,6 +83,8 @@ function answerStart(events: readonly SessionEvent[], from: number): number {
 }
 
 /** Whether a chunk ends its answer without a message. */
-function isFailure({ data: { chunk } }: SessionEvent<'assistant/chunk'>): boolean {
-  return chunk.type === 'finish' && (chunk.reason.kind === 'error' || chunk.reason.kind === 'aborted');
+function isFailure({ data }: SessionEvent): boolean {
+  if (read(data, 'chunk', 'type') !== 'finish') return false;
+  const kind = read(data, 'chunk', 'reason', 'kind');
+  return kind === 'error' || kind === 'aborted';
 }

@@ -4,7 +4,6 @@
  * @module
  */
 import { deepFreeze } from '@deepseek-ai/dsh-llm';
-import { isSurfaceEvent } from '@deepseek-ai/dsh-session';
 import type { Session, SessionEvent } from '@deepseek-ai/dsh-session';
 import { readLog } from '../harness/log.ts';
 import { seedEnd } from './boundary.ts';
@@ -12,6 +11,7 @@ import type { SeedBoundary } from './boundary.ts';
 import { closersOf } from './closers.ts';
 import { compactLog } from './compact.ts';
 import { noticeEvent } from './notice.ts';
+import { pairClosers } from './pairs.ts';
 
 /** What shapes a seed. */
 export interface SeedOptions {
@@ -39,14 +39,16 @@ export interface Seed {
  * Build the seed of one fork from the parent's log as it is now. The session is only read.
  * @param session - the parent's session.
  * @param options - boundary, notice and compaction.
- * @returns the seed: the events up to the boundary, the events that close an open turn, the notice.
+ * @returns the seed: the events up to the boundary, the events that close what is open, the notice.
  */
 export function buildSeed(session: Session, options: SeedOptions): Seed {
   const log = readLog(session);
   const end = seedEnd(log, options.seedBoundary);
   const compaction = options.compactSeed ? compactLog(session, log, end) : undefined;
   const events = compaction !== undefined && 'events' in compaction ? compaction.events : log.slice(0, end);
+  for (const closer of pairClosers(events)) events.push(deepFreeze(closer));
   for (const closer of closersOf(events)) events.push(deepFreeze(closer));
-  if (options.notice !== false && events.some(isSurfaceEvent)) events.push(deepFreeze(noticeEvent(events, options.notice)));
+  const notice = options.notice === false ? undefined : noticeEvent(events, options.notice);
+  if (notice !== undefined) events.push(deepFreeze(notice));
   return Object.freeze({ ...compaction, log, end, events: Object.freeze(events) });
 }

@@ -1,3 +1,4 @@
+import { Session, SessionId } from '@deepseek-ai/dsh-session';
 import { describe, expect, test } from 'vitest';
 import * as fork from '../../src/index.ts';
 import {
@@ -146,6 +147,19 @@ describe('a fork from outside a tool', () => {
     await ask(parent, 'Hello.');
     expect(shown(requestsOf(model, children[0]!)[0]!)).toEqual(['user: Hello.', 'assistant: Hello yourself.', NOTICE, 'user: Check it.']);
     expect(added(children[0]!, parent.session)).toEqual(CLOSED_TURN);
+  });
+
+  test('before any turn inherits the summary with which the session began, and at `turn` nothing', async () => {
+    const { ctx, agent, model } = await peeking({ mount: (mounted) => mounted.plugin(fork, { providerName: 'at-turn', notice: true }) });
+    const begun = Session.create(SessionId('begun'));
+    begun.append('user/message', userMessage('So far: the tests are red.'), { surfaceOp: 'append' });
+    const { agent: parent } = await agent({ seed: begun.events });
+    const step = await runFork(ctx, parent, 'Check it.');
+    const turn = await runFork(ctx, parent, 'Check it.', {}, 'at-turn');
+    expect(shown(requestsOf(model, step.session)[0]!)).toEqual(['user: So far: the tests are red.', NOTICE, 'user: Check it.']);
+    expect(inherited(step.session).slice(0, -1)).toEqual(parent.session.events);
+    expect(shown(requestsOf(model, turn.session)[0]!)).toEqual(['user: Check it.']);
+    expect(inherited(turn.session)).toEqual([]);
   });
 
   test('with the parent idle inherits what a fork at `turn` does', async () => {

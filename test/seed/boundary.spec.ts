@@ -14,7 +14,8 @@ type Marked = Word | 'TURN' | 'STEP';
 describe('a seed ends', () => {
   test.for<[string, string]>([
     ['at the start of an empty log', 'TURN STEP'],
-    ['at the start before any turn', 'TURN STEP plan queue'],
+    ['before any turn, at `step` after everything logged', 'TURN tell plan STEP queue'],
+    ['at the start before a prompt that waits for the first turn', 'TURN STEP queue'],
     ['after the last completed turn', 'turn step ask chunk say /step /turn turn step ask say /step /turn TURN STEP'],
     ['after a cancelled turn', 'turn step ask chunk /step /cancelled TURN STEP'],
     ['after a failed turn', 'turn step ask fail /step /failed TURN STEP'],
@@ -48,6 +49,18 @@ describe('a seed ends', () => {
     ['in a step whose request was aborted, compacted and asked again', 'TURN turn step ask abort compact STEP say'],
     ['in a step whose request failed and is asked again on another route', 'TURN turn step ask route chunk fail route STEP chunk chunk call1'],
     ['in a step whose failed request goes to another route', 'TURN turn step ask route chunk fail route STEP'],
+    ['before a command that runs between turns', 'turn step ask say /step /turn TURN STEP run'],
+    ['after a command that is done', 'turn step ask say /step /turn run done TURN STEP'],
+    ['after what a running command has changed', 'turn step ask say /step /turn run plan TURN STEP'],
+    ['before a command that waits for the next turn with a prompt', 'turn step ask say /step /turn TURN STEP queue run queue'],
+    ['before a command that runs before any turn', 'TURN plan STEP run'],
+    ['before a command and the compaction it runs', 'turn step ask say /step /turn TURN STEP run compacting'],
+    ['after a compaction between turns that came to nothing', 'turn step ask say /step /turn compacting compacted TURN STEP'],
+    ['before a compaction of an open turn', 'turn step ask say /step /turn TURN queue turn queue STEP compacting'],
+    ['in a step before a command that runs while its request is asked', 'TURN turn step ask STEP run'],
+    ['in a step before a command that ran while its answer streamed', 'TURN turn step ask STEP run chunk done chunk call1'],
+    ['before the price of a replacement that is not logged yet', 'TURN turn step ask say /step STEP price'],
+    ['after one that is', 'TURN turn step ask say /step price compact STEP'],
     ['in a step whose request was compacted twice', 'TURN turn step ask fail compact chunk fail compact STEP chunk chunk say'],
   ])('%s: %s', ([, notation]) => {
     const words = notation.split(' ') as Marked[];
@@ -72,16 +85,23 @@ const isAnswer = ({ type }: SessionEvent): boolean => type === 'assistant/chunk'
 const ofOpenStep = (events: readonly SessionEvent[]): readonly SessionEvent[] =>
   events.slice(events.findLastIndex(({ type }) => type === 'step/start') + 1);
 
+/** Types that open a pair of marks, or wait for what is logged right behind them. */
+const HALVES = ['command/run', 'compaction/start', 'compaction/prune'];
+
+/** The end without these types right before it. */
+const before = (events: readonly SessionEvent[], types: readonly string[]): number =>
+  events.findLastIndex(({ type }) => !types.includes(type)) + 1;
+
 /** Where a seed ends, in the words of the option's definition. */
 function defined(events: readonly SessionEvent[], boundary: SeedBoundary): number {
   if (boundary === 'step' && openStep(events)) {
     const begun = ofOpenStep(events).find(isAnswer);
-    return begun?.seq ?? events.length;
+    return before(events.slice(0, begun?.seq), HALVES);
   }
-  if (boundary === 'step' && openTurn(events)) return events.length;
-  if (count(events, 'turn/end') === 0) return 0;
+  if (boundary === 'step' && openTurn(events)) return before(events, HALVES);
+  if (boundary === 'turn' && count(events, 'turn/end') === 0) return 0;
   const closed = openTurn(events) ? events.slice(0, events.findLast(({ type }) => type === 'turn/start')!.seq) : [...events];
-  return closed.findLastIndex(({ type }) => type !== 'agent/inbox/spliced') + 1;
+  return before(closed, ['agent/inbox/spliced', ...HALVES]);
 }
 
 const holds = <T>(arbitrary: fc.Arbitrary<T>, property: (value: T) => void): void => fc.assert(fc.property(arbitrary, property));
@@ -93,11 +113,11 @@ describe('in any log', () => {
     });
   });
 
-  test('a seed is a part of the log, at `turn` no longer than at `step`, and the same with no turn open', () => {
+  test('a seed is a part of the log, at `turn` no longer than at `step`, and the same between turns', () => {
     holds(grown(2), ({ log }) => {
       const [turnEnd, stepEnd] = [seedEnd(log, 'turn'), seedEnd(log, 'step')];
       expect(0 <= turnEnd && turnEnd <= stepEnd && stepEnd <= log.length).toBe(true);
-      expect(openTurn(log) || stepEnd === turnEnd).toBe(true);
+      expect(openTurn(log) || count(log, 'turn/end') === 0 || stepEnd === turnEnd).toBe(true);
     });
   });
 

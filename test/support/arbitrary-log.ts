@@ -17,18 +17,18 @@ const repeated = (part: fc.Arbitrary<readonly Word[]>, maxLength: number): fc.Ar
   fc.array(part, { maxLength }).map((all) => all.flat());
 const one = (...choices: readonly (readonly Word[])[]): fc.Arbitrary<readonly Word[]> => fc.constantFrom(...choices);
 
-const failure = sequence(some(['chunk', 'queue']), one(['fail'], ['abort']), some(['compact', 'tell', 'plan', 'route']));
+const failure = sequence(some(['chunk', 'queue']), one(['fail'], ['abort']), some(['compact', 'tell', 'plan', 'route', 'run', 'done']));
 const answer = sequence(
   some(['chunk', 'queue'], 3),
   one([], ['say'], ['call1', 'result'], ['call1', 'tell', 'result'], ['call3', 'result', 'queue', 'result', 'result', 'plan']),
 );
 const step = (retries: number): fc.Arbitrary<Word[]> =>
-  sequence('step', some(['ask', 'tell', 'queue']), repeated(failure, retries), answer, '/step', some(['queue', 'compact', 'plan']));
+  sequence('step', some(['ask', 'more', 'tell', 'queue', 'run']), repeated(failure, retries), answer, '/step', some(['queue', 'compact', 'plan', 'run', 'done', 'compacting', 'compacted']));
 const turn = (retries: number): fc.Arbitrary<Word[]> =>
-  sequence('queue', 'turn', some(['queue']), repeated(step(retries), 3), one(['/turn'], ['/cancelled'], ['/closed'], ['/failed']), some(['queue', 'plan', 'tell', 'compact']));
+  sequence('queue', 'turn', some(['queue']), repeated(step(retries), 3), one(['/turn'], ['/cancelled'], ['/closed'], ['/failed']), some(['queue', 'plan', 'tell', 'compact', 'run', 'done', 'compacting', 'compacted', 'price'], 3));
 
 /** Logs that a loop could have written. Each request is asked again so often at most, with or without new input. */
 export function grown(retries: number): fc.Arbitrary<Grown> {
-  return fc.tuple(sequence(some(['queue', 'plan']), repeated(turn(retries), 3)).map(handLog), fc.nat())
+  return fc.tuple(sequence(some(['queue', 'plan', 'tell', 'run']), repeated(turn(retries), 3)).map(handLog), fc.nat())
     .map(([whole, cut]) => ({ whole, log: whole.slice(0, cut % (whole.length + 1)) }));
 }

@@ -1,4 +1,5 @@
 /** Session logs written by hand, one word an event. */
+import { CommandId } from '@deepseek-ai/dsh-commands';
 import { CompactionId, compactCheckpointSource } from '@deepseek-ai/dsh-compaction';
 import { CallId, createAssistantMessage, createToolResultMessage, createUserMessage } from '@deepseek-ai/dsh-llm';
 import type { StreamChunk, UserMessage } from '@deepseek-ai/dsh-llm';
@@ -11,14 +12,17 @@ import type { SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session';
  *
  * - `queue` a waiting prompt, `plan` a switch of plan mode;
  * - `turn`, `step`, `/step` and `/turn` their marks; `/cancelled`, `/closed` (with its host) and `/failed` end a turn too;
- * - `ask` a user's message, `tell` a plugin's, `compact` a summary in the place of every message, if there is one;
+ * - `ask` a user's message, `more` one in other words, `tell` a plugin's;
+ * - `compact` a summary in the place of every message, if there is one;
  * - `route` the header of a request on another model, as the first request of a log and any that changes has one;
  * - `chunk` a piece of an answer, `stop` the one that ends it, `fail` in an error, `abort` in an abort;
  * - `say` an answer without calls, `call1` one that calls a tool, `call2` two tools, `call3` three;
- * - `result` the result of the first call that has none.
+ * - `result` the result of the first call that has none;
+ * - `run` and `done` the marks of a slash command, `compacting` and `compacted` those of a compaction, `price` that of a pruned result.
  */
 export type Word = 'queue' | 'plan' | 'turn' | 'step' | '/step' | '/turn' | '/cancelled' | '/closed' | '/failed'
-  | 'ask' | 'tell' | 'compact' | 'route' | 'chunk' | 'stop' | 'fail' | 'abort' | 'say' | 'call1' | 'call2' | 'call3' | 'result';
+  | 'run' | 'done' | 'compacting' | 'compacted' | 'price'
+  | 'ask' | 'more' | 'tell' | 'compact' | 'route' | 'chunk' | 'stop' | 'fail' | 'abort' | 'say' | 'call1' | 'call2' | 'call3' | 'result';
 
 const FAILURE = { code: 'UNKNOWN', message: 'it failed' };
 
@@ -33,6 +37,8 @@ class Writer {
   readonly session: Session = Session.create(SessionId('by-hand'));
   private turn = 0;
   private step = 0;
+  private commands = 0;
+  private compactions = 0;
   private readonly pending: { readonly callId: CallId; readonly seq: number }[] = [];
 
   write(word: Word): void {
@@ -48,8 +54,16 @@ class Writer {
       case '/closed': this.end({ kind: 'aborted', reason: { kind: 'disposed' } }); break;
       case '/failed': this.end({ kind: 'error', error: FAILURE }); break;
       case 'ask': session.append('user/message', message({ kind: 'user' }), { surfaceOp: 'append' }); break;
+      case 'more': session.append('user/message', message({ kind: 'user' }, 'do more'), { surfaceOp: 'append' }); break;
       case 'tell': session.append('user/message', message({ kind: 'plugin', plugin: 'other' }), { surfaceOp: 'append' }); break;
       case 'compact': this.compact(); break;
+      case 'run': session.append('command/run', { commandId: CommandId(`command-${++this.commands}`), name: 'btw', source: { kind: 'user' } }); break;
+      case 'done': session.append('command/done', { commandId: CommandId(`command-${this.commands}`), kind: 'success' }); break;
+      case 'compacting': session.append('compaction/start', { compactionId: CompactionId(`compaction-${++this.compactions}`), turn: null }); break;
+      case 'compacted': session.append('compaction/end', { compactionId: CompactionId(`compaction-${this.compactions}`), turn: null, error: 'no' }); break;
+      case 'price':
+        session.append('compaction/prune', { shadowedRange: { start: 0, end: 0 }, shadowedSeqs: [0], shadowedTokenCount: 1 });
+        break;
       case 'route': this.route(); break;
       case 'chunk': this.stream({ type: 'text-delta', index: 0, text: 'so' }); break;
       case 'stop': this.stream({ type: 'finish', reason: { kind: 'stop' } }); break;
@@ -111,6 +125,6 @@ class Writer {
   }
 }
 
-function message(source: UserMessage['source']): UserMessage {
-  return createUserMessage({ content: [{ type: 'text', text: 'do' }], source });
+function message(source: UserMessage['source'], text = 'do'): UserMessage {
+  return createUserMessage({ content: [{ type: 'text', text }], source });
 }

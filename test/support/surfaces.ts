@@ -59,7 +59,6 @@ export class SurfaceRecord {
 
   private keep(session: Session, state: State): void {
     if (!state.open && state.completed) state.turn = session.deriveMessages();
-    if (!state.open) state.step = state.turn;
-    else if (!state.answered) state.step = session.deriveMessages();
+    if (!state.open || !state.answered) state.step = session.deriveMessages();
   }
 }
