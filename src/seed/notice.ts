@@ -4,9 +4,12 @@
  * @module
  */
 import { createUserMessage } from '@deepseek-ai/dsh-llm';
+import { isSurfaceEvent } from '@deepseek-ai/dsh-session';
 import type { SessionEvent } from '@deepseek-ai/dsh-session';
 import { abandonedKinds } from './abandoned.ts';
 import type { Abandonment } from './abandoned.ts';
+import { read } from './data.ts';
+import { showsMessage } from './visible.ts';
 
 /** The plugin name in the notice's message source, by which a reader of a log finds it. */
 export const NOTICE_PLUGIN = 'subagent-fork-in-process';
@@ -30,13 +33,16 @@ export function noticeText(abandoned: ReadonlySet<Abandonment>): string {
 
 /**
  * The notice as the event that follows the inherited ones.
- * @param inherited - the balanced inherited events; at least one.
+ * @param inherited - the balanced inherited events.
  * @param notice - a deployment's own text, or `true` for the standard one.
  * @returns a `user/message` of source kind `plugin`, form `notice`, at the next `seq` and the time
- *   of the last inherited event.
+ *   of the last inherited event. Undefined when nothing shows above it, or the same notice stands there last.
  */
-export function noticeEvent(inherited: readonly SessionEvent[], notice: true | string): SessionEvent<'user/message'> {
+export function noticeEvent(inherited: readonly SessionEvent[], notice: true | string): SessionEvent<'user/message'> | undefined {
+  if (!showsMessage(inherited)) return undefined;
   const text = notice === true ? noticeText(abandonedKinds(inherited)) : notice;
+  // Nothing can have replaced the last message of a log.
+  if (isNotice(inherited.findLast(isSurfaceEvent)!, text)) return undefined;
   return {
     type: 'user/message',
     seq: inherited.length,
@@ -52,4 +58,10 @@ export function noticeEvent(inherited: readonly SessionEvent[], notice: true | s
     }),
     surfaceOp: 'append',
   };
+}
+
+/** Whether an event is a notice of this package with this text. */
+function isNotice({ data }: SessionEvent, text: string): boolean {
+  return read(data, 'source', 'plugin') === NOTICE_PLUGIN && read(data, 'source', 'form') === 'notice'
+    && read(data, 'content', '0', 'text') === text;
 }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { noticeText } from '../../src/seed/notice.ts';
-import { added, calls, CLOSED_STEP, delegated, delegates, NOTICE, peeking, replies, streamed } from '../support/delegation.ts';
+import {
+  added, calls, childSessions, CLOSED_STEP, delegated, delegates, NOTICE, peeking, replies, streamed, userMessage,
+} from '../support/delegation.ts';
 import { ask, registerTool, requestsOf, runFork, say, shown } from '../support/harness.ts';
 
 const CANCELLED = `user: ${noticeText(new Set(['cancelled']))}`;
@@ -96,6 +98,48 @@ test('a fork after a turn whose request failed inherits the request, and the not
   const { session } = await runFork(ctx, parent, 'List the files.');
   expect(shown(requestsOf(model, session)[0]!)).toEqual(['user: Hello.', FAILED, 'user: List the files.']);
   expect(added(session, parent.session)).toEqual(['user/message notice']);
+});
+
+test('a fork after a request that failed, was asked again and done is told of no failure', async () => {
+  let attempts = 0;
+  const { ctx, model, parent } = await peeking({
+    script: (request, index) => shown(request).at(-1) === 'user: Hello.' && attempts++ === 0
+      ? { text: 'Hel', finish: { kind: 'error', failure: { code: 'NETWORK', message: 'reset' } } }
+      : replies({ 'user: Try again.': 'Hello yourself.', 'user: Now delegate.': delegates('List the files.') })(request, index),
+  });
+  const children = childSessions(ctx);
+  await ask(parent, 'Hello.');
+  await ask(parent, 'Try again.');
+  await ask(parent, 'Now delegate.');
+  expect(shown(requestsOf(model, children[0]!)[0]!)).toEqual([
+    'user: Hello.', 'user: Try again.', 'assistant: Hello yourself.', 'user: Now delegate.', NOTICE, 'user: List the files.',
+  ]);
+});
+
+test('a fork from the turn that asks a failed request again is told of no failure', async () => {
+  let attempts = 0;
+  const { ctx, model, parent } = await peeking({
+    script: (request, index) => shown(request).at(-1) === 'user: List it.' && attempts++ === 0
+      ? { finish: { kind: 'error', failure: { code: 'NETWORK', message: 'reset' } } }
+      : replies({ 'user: List it.': delegates('List the files.') })(request, index),
+  });
+  const children = childSessions(ctx);
+  await ask(parent, 'List it.');
+  await ask(parent, 'List it.');
+  expect(shown(requestsOf(model, children[0]!)[0]!)).toEqual(['user: List it.', 'user: List it.', NOTICE, 'user: List the files.']);
+});
+
+test('a fork after a turn whose end gives no reason that can be read is told of nothing', async () => {
+  const { ctx, model, parent } = await peeking({ invariants: false });
+  await ask(parent, 'Hello.');
+  for (const [index, data] of [{}, { reason: null }, { reason: 'error' }, { reason: { kind: 'aborted' } }].entries()) {
+    parent.session.append('turn/start', { turn: index + 2 });
+    parent.session.append('user/message', userMessage('Then this.'), { surfaceOp: 'append' });
+    parent.session.append('turn/end', { turn: index + 2, ...data } as never);
+  }
+  const { result, session } = await runFork(ctx, parent, 'List the files.');
+  expect(result.stopReason).toBe('completed');
+  expect(shown(requestsOf(model, session)[0]!).slice(-3)).toEqual(['user: Then this.', NOTICE, 'user: List the files.']);
 });
 
 test('a fork after a turn that was cut at the output limit inherits what was said, and the notice names nothing', async () => {

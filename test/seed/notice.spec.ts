@@ -1,6 +1,8 @@
+import { createUserMessage } from '@deepseek-ai/dsh-llm';
 import { interruptedTurnClosers } from '@deepseek-ai/dsh-session';
 import { TokenMeter } from '@deepseek-ai/dsh-token-meter';
 import { describe, expect, test } from 'vitest';
+import * as fork from '../../src/index.ts';
 import { noticeEvent, noticeText } from '../../src/seed/notice.ts';
 import { advertise, LONG, mountCompaction, shownCompacted, summarizes } from '../support/compaction.ts';
 import { added, calls, childSessions, delegates, NOTICE, peeking, replies, streamed } from '../support/delegation.ts';
@@ -22,7 +24,7 @@ test('the standard text, with nothing abandoned, a cancelled request, a failed o
 
 test('every variant takes less than 90 tokens', async () => {
   const { ctx } = await setup({ mount: (mounted) => mounted.plugin(TokenMeter) });
-  const sizes = VARIANTS.map((text) => ctx.tokenMeter.estimateMessage(noticeEvent(handLog(['turn']), text).data));
+  const sizes = VARIANTS.map((text) => ctx.tokenMeter.estimateMessage(noticeEvent(handLog(['ask']), text)!.data));
   expect(sizes).toMatchInlineSnapshot(`
     [
       72,
@@ -87,6 +89,62 @@ describe('between inherited history and the task', () => {
     const [, , notice, task] = requestsOf(model, session)[0]!.messages;
     expect([notice!.content, task!.content]).toEqual([[{ type: 'text', text: ' Mind the gap. ' }], prompt]);
     expect(inherited(session).at(-1)).toMatchObject({ type: 'user/message', data: notice });
+  });
+
+  test('stands the notice once when a fork forks before a turn of its own has completed', async () => {
+    const { ctx, model, parent } = await setup({
+      tool: {}, config: { notice: true },
+      script: replies({ 'user: Level one.': delegates('Level two.'), 'user: Level two.': delegates('Level three.') }),
+    });
+    await ask(parent, 'Hello.');
+    const children = childSessions(ctx);
+    await runFork(ctx, parent, 'Level one.');
+    expect(children.map((child) => shown(requestsOf(model, child)[0]!))).toEqual(['one', 'two', 'three'].map((level) => [
+      'user: Hello.', 'assistant: done', NOTICE, `user: Level ${level}.`,
+    ]));
+    // The second and third child begin with the first one's request, byte for byte.
+    const [first, second, third] = children.map((child) => requestsOf(model, child)[0]!.messages.slice(0, 3));
+    expect([second, third]).toEqual([first, first]);
+  });
+
+  test('stands the notice once in a fork that forks before its first step, and again behind its own work', async () => {
+    const { ctx, model, parent } = await peeking({ script: replies({ 'user: Level one.': delegates('Level two.') }) });
+    await ask(parent, 'Hello.');
+    const children = childSessions(ctx);
+    const stop = ctx.on('agent/pre-step', async ({ agent }, next) => {
+      stop();
+      await runFork(ctx, agent, 'Before.');
+      return next();
+    }, { global: true });
+    await runFork(ctx, parent, 'Level one.');
+    expect(children.map((child) => shown(requestsOf(model, child)[0]!))).toEqual([
+      ['user: Hello.', 'assistant: done', NOTICE, 'user: Level one.'],
+      ['user: Hello.', 'assistant: done', NOTICE, 'user: Before.'],
+      ['user: Hello.', 'assistant: done', NOTICE, 'user: Level one.', NOTICE, 'user: Level two.'],
+    ]);
+  });
+
+  test('stands each deployment\'s own text behind another one\'s', async () => {
+    const { ctx, model, parent } = await setup({ config: { notice: true }, mount: (mounted) => mounted.plugin(fork, { providerName: 'own', notice: 'Mind the gap.' }) });
+    await ask(parent, 'Hello.');
+    const { child } = await runFork(ctx, parent, 'Level one.');
+    const children = childSessions(ctx);
+    for (const provider of ['own', 'fork']) await runFork(ctx, child, 'Level two.', {}, provider);
+    expect(children.map((session) => shown(requestsOf(model, session)[0]!).slice(-3))).toEqual([
+      ['assistant: done', 'user: Mind the gap.', 'user: Level two.'], ['assistant: done', NOTICE, 'user: Level two.'],
+    ]);
+  });
+
+  test('stands nothing behind a history that an empty message replaced', async () => {
+    const { ctx, model, parent } = await setup({ config: { notice: true } });
+    await ask(parent, 'Hello.');
+    const nodes = [...parent.session.surface.nodes];
+    parent.session.append('user/message', createUserMessage({ content: [], source: { kind: 'plugin', plugin: 'other' } }), {
+      surfaceOp: { op: 'replace', start: nodes[0]!, end: nodes.at(-1)! }, sourceEventSeqs: nodes,
+    });
+    const { session } = await runFork(ctx, parent, 'Check it.');
+    expect(shown(requestsOf(model, session)[0]!)).toEqual(['user: Check it.']);
+    expect(added(session, parent.session)).toEqual([]);
   });
 
   test('stands nothing when nothing is inherited', async () => {
