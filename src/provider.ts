@@ -5,7 +5,6 @@
  */
 import type { Context } from '@deepseek-ai/cordis';
 import type { Agent } from '@deepseek-ai/dsh-agent';
-import { isSurfaceEvent } from '@deepseek-ai/dsh-session';
 import type { SessionEvent } from '@deepseek-ai/dsh-session';
 import type {
   ContinuableCreateRequest, ContinuableCreateSpec, ResolvedSubagentStartRequest, SubagentCapabilities,
@@ -24,6 +23,7 @@ import { liveLimit, seedOptions } from './config.ts';
 import type { ResolvedConfig } from './config.ts';
 import { buildSeed } from './seed/build.ts';
 import type { Seed, SeedOptions } from './seed/build.ts';
+import { shortfall } from './seed/shortfall.ts';
 
 /** Starts children that know their parent's conversation. Creating one registers nothing. */
 export class ForkInProcessProvider implements SubagentProvider {
@@ -112,9 +112,8 @@ export class ForkInProcessProvider implements SubagentProvider {
 
   private seedOf(parent: Agent): Seed {
     const seed = buildSeed(parent.session, this.options);
-    if (!seed.events.some(isSurfaceEvent)) {
-      this.ctx.logger.info(`"${this.name}": session ${parent.id} has no message to inherit at seedBoundary "${this.options.seedBoundary}"; the child starts fresh`);
-    }
+    const missing = shortfall(seed, parent.session.header.seedLength ?? 0, this.options.seedBoundary);
+    if (missing !== undefined) this.ctx.logger.info(`"${this.name}": session ${parent.id} ${missing}`);
     if (seed.opaqueType !== undefined) {
       this.ctx.logger.info(`"${this.name}": the seed of session ${parent.id} stays whole; events of type "${seed.opaqueType}" may cite sequence numbers that cannot be seen`);
     }
