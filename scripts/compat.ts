@@ -1,13 +1,18 @@
-/** Tries this package on the published combinations of Cordis and harness, and tells which peer range refuses which. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+/**
+ * Installs and loads this package alone, then tries it on the published combinations of Cordis and harness, and
+ * tells which peer range refuses which. What its own ranges admit has to install as npm does it by default.
+ */
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { satisfies } from 'semver';
-import { boot, CORDIS, HARNESS, install, pack, SELF } from './deployment.ts';
+import { boot, CORDIS, HARNESS, install, load, pack, SELF } from './deployment.ts';
 import type { Account, Versions } from './deployment.ts';
 
 interface Combination {
   readonly name: string;
+  /** Whether the peer ranges of this package admit it. */
+  readonly admitted: boolean;
   readonly versions: Versions;
 }
 
@@ -17,8 +22,7 @@ interface Manifest {
   readonly peerDependencies?: Versions;
 }
 
-interface Outcome {
-  readonly name: string;
+interface Outcome extends Pick<Combination, 'name' | 'admitted'> {
   /** Why npm refuses the combination; the rest is then seen with `--legacy-peer-deps`. */
   readonly conflict: string | undefined;
   /** The packages whose peer ranges do not admit what stands beside them. */
@@ -35,10 +39,10 @@ const release = versions(HARNESS, RELEASE);
 const oldest = { ...release, ...versions(CORDIS, '4.0.1', '1.0.2', '1.0.6', '3.18.1') };
 const newest = { ...release, ...versions(CORDIS, '4.0.4', '1.0.5', '1.0.9', '3.18.4') };
 const combinations: readonly Combination[] = [
-  { name: `oldest Cordis, harness ${RELEASE}`, versions: oldest },
-  { name: `newest Cordis, harness ${RELEASE}`, versions: newest },
+  { name: `oldest Cordis, harness ${RELEASE}`, admitted: true, versions: oldest },
+  { name: `newest Cordis, harness ${RELEASE}`, admitted: true, versions: newest },
   ...[...AHEAD.map((name) => [name]), AHEAD].map((ahead) => ({
-    name: `the same, but ${short(ahead)} ${PRERELEASE}`, versions: { ...newest, ...versions(ahead, PRERELEASE) },
+    name: `the same, but ${short(ahead)} ${PRERELEASE}`, admitted: false, versions: { ...newest, ...versions(ahead, PRERELEASE) },
   })),
 ];
 
@@ -78,7 +82,7 @@ async function attempt(folder: string, tarball: string, combination: Combination
   const conflict = await install(folder, tarball, combination.versions).then(() => undefined, conflictOf);
   if (conflict !== undefined) await install(folder, tarball, { ...peers, ...combination.versions }, '--legacy-peer-deps');
   const account = await boot(folder).catch((error: unknown): Account => ({ mounted: [], children: {}, errors: [String(error)] }));
-  return { name: combination.name, conflict, refusing: refusing(await installed(folder)), account };
+  return { name: combination.name, admitted: combination.admitted, conflict, refusing: refusing(await installed(folder)), account };
 }
 
 const mounts = ({ mounted }: Account): boolean =>
@@ -88,9 +92,23 @@ const forks = ({ children: { turn_fork: turn, step_fork: step } }: Account): boo
   && step?.join(' ').startsWith('The first request. Answer 0. The second request. ') === true && step.at(-1) === 'The task of step_fork.';
 const refusesMisspelt = ({ errors }: Account): boolean => errors.some((text) => text.includes('seedBoundery is not an option'));
 
+/** Whether npm installs this package in an empty folder, and every entry of it loads there. */
+async function standsAlone(folder: string, tarball: string): Promise<boolean> {
+  await mkdir(folder);
+  try {
+    await install(folder, tarball, {});
+    await load(folder);
+    return true;
+  } catch (error) {
+    console.error(conflictOf(error));
+    return false;
+  }
+}
+
 const scratch = await mkdtemp(join(tmpdir(), 'fork-compat-'));
 try {
   const { tarball } = await pack(scratch);
+  const alone = await standsAlone(join(scratch, 'alone'), tarball);
   const outcomes: Outcome[] = [];
   let peers: Versions = {};
   for (const [index, combination] of combinations.entries()) {
@@ -99,18 +117,20 @@ try {
     peers = Object.fromEntries((await installed(folder)).filter(({ name }) => name !== SELF).map(({ name, version }) => [name, version]));
   }
   const word = (holds: boolean): string => holds ? 'yes' : 'NO';
+  console.log(`Installed alone in an empty folder, it loads: ${word(alone)}\n`);
   console.log('| combination | npm installs | refusing packages | this one among them | mounts | forks | misspelt key refused |');
   console.log('|---|---|---|---|---|---|---|');
   for (const { name, conflict, refusing, account } of outcomes) {
     const cells = [
       name, conflict === undefined ? 'yes' : `with --legacy-peer-deps; else ${conflict}`, refusing.length,
-      refusing.includes(SELF) ? 'YES' : 'no', word(mounts(account)), word(forks(account)), word(refusesMisspelt(account)),
+      refusing.includes(SELF) ? 'yes' : 'no', word(mounts(account)), word(forks(account)), word(refusesMisspelt(account)),
     ];
     console.log(`| ${cells.join(' | ')} |`);
   }
-  const fine = outcomes.every(({ refusing, account }) =>
-    !refusing.includes(SELF) && mounts(account) && forks(account) && refusesMisspelt(account));
-  process.exitCode = fine ? 0 : 1;
+  const fine = outcomes.every(({ admitted, conflict, refusing, account }) =>
+    (!admitted || (conflict === undefined && !refusing.includes(SELF)))
+    && mounts(account) && forks(account) && refusesMisspelt(account));
+  process.exitCode = alone && fine ? 0 : 1;
 } finally {
   await rm(scratch, { recursive: true });
 }

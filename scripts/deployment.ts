@@ -43,6 +43,9 @@ function scoped(name: string): string {
   return `@deepseek-ai/${name}`;
 }
 
+/** The entries of this package. */
+const entries = [SELF, `${SELF}/invariant`, `${SELF}/cache-report`];
+
 /** Build this package and pack it into a folder. */
 export async function pack(into: string): Promise<Packed> {
   const { stdout } = await run('npm', ['pack', '--json', '--foreground-scripts=false', '--pack-destination', into], { cwd: root });
@@ -51,10 +54,10 @@ export async function pack(into: string): Promise<Packed> {
 }
 
 /**
- * Install this package beside a harness.
+ * Install this package.
  * @param folder - an empty folder, which gets the deployment's files too.
  * @param tarball - this package, packed.
- * @param versions - the packages to install beside it.
+ * @param versions - the packages to install beside it; with none, npm adds the peers alone.
  * @param flags - further arguments of `npm install`.
  * @throws {Error} with npm's account in `stderr` when npm refuses.
  */
@@ -63,6 +66,16 @@ export async function install(folder: string, tarball: string, versions: Version
   for (const source of sources) await cp(join(root, source), join(folder, source));
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }, null, 2));
   await run('npm', ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...flags], { cwd: folder });
+}
+
+/** Import every entry of an installed package, and return the names that each exports. */
+export async function load(folder: string): Promise<Readonly<Record<string, readonly string[]>>> {
+  const script = `
+    const modules = await Promise.all(${JSON.stringify(entries)}.map(async (name) => [name, Object.keys(await import(name))]));
+    console.log(JSON.stringify(Object.fromEntries(modules)));
+  `;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder });
+  return JSON.parse(stdout) as Readonly<Record<string, readonly string[]>>;
 }
 
 /** Boot an installed deployment, fork once at each boundary and return what was seen. */
