@@ -4,10 +4,11 @@
  * @module
  */
 import z from '@deepseek-ai/schemastery';
+import { closestMatch } from 'leven';
 import type { SeedBoundary } from './seed/boundary.ts';
 import type { SeedOptions } from './seed/build.ts';
 
-/** Options of the plugin, as a cordis.yml row or `ctx.plugin()` gives them. */
+/** Options of the plugin, as a cordis.yml row or `ctx.plugin()` gives them. This is where each is described. */
 export interface Config {
   /** Name in `ctx.subagents` that a delegation tool's `provider` refers to. Default `fork`. */
   providerName?: string;
@@ -25,11 +26,11 @@ export interface Config {
 export type ResolvedConfig = Required<Omit<Config, 'notice' | 'maxLiveForks'>> & Pick<Config, 'notice' | 'maxLiveForks'>;
 
 const options = z.object({
-  providerName: z.string().default('fork').description('Name in `ctx.subagents`.'),
-  seedBoundary: z.union(['turn', 'step']).default('turn').description('Where inherited history ends.'),
-  notice: z.union([z.boolean(), z.string()]).description('Message between history and task.'),
-  compactSeed: z.boolean().default(false).description('Leave out of the seed what no reader of a child uses.'),
-  maxLiveForks: z.number().min(1).step(1).description('How many children may live at once under one root agent.'),
+  providerName: z.string().default('fork'),
+  seedBoundary: z.union(['turn', 'step']).default('turn'),
+  notice: z.union([z.boolean(), z.string()]),
+  compactSeed: z.boolean().default(false),
+  maxLiveForks: z.number().min(1).step(1),
 });
 
 /**
@@ -45,24 +46,48 @@ export function liveLimit({ maxLiveForks }: ResolvedConfig): number {
   return maxLiveForks ?? Infinity;
 }
 
-/** Schema of {@link Config}: a blank text, a value out of range and a key that does not exist are refused. */
+/**
+ * Schema of {@link Config}. It fills the defaults in, and refuses every key that is not an option and every value
+ * that is out of range, all of them in one error.
+ */
 export const Config: z<Config, ResolvedConfig> = z.intersect([
+  z.transform(z.any(), refuseFaulty).default({}),
   options,
-  z.transform(z.any(), refuseUnknownAndBlank),
 ]) as z<Config, ResolvedConfig>;
 
-/** Refuses what an object schema alone lets pass: among it the words for a boolean that YAML reads as text. */
-function refuseUnknownAndBlank(given: object): void {
-  const accepted = Object.keys(options.dict!);
-  for (const [key, value] of Object.entries(given)) {
-    if (!accepted.includes(key)) {
-      throw new z.ValidationError(`is not an option; accepted are ${accepted.join(', ')}`, { path: [key] });
-    }
-    if (key === 'notice' && /^(?:on|off|yes|no)$/i.test(String(value))) {
-      throw new z.ValidationError(`expected true, false or a text for the model but got ${JSON.stringify(value)}`, { path: [key] });
-    }
-    if (typeof value === 'string' && value.trim() === '') {
-      throw new z.ValidationError(`expected text that is not blank but got ${JSON.stringify(value)}`, { path: [key] });
-    }
+/** Refuses an object with all its faulty keys. What is no object is left to the schema of the options. */
+function refuseFaulty(given: unknown): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return;
+  const faults = Object.entries(given).flatMap(([key, value]) => {
+    const fault = faultOf(key, value);
+    return fault === undefined ? [] : `${key} ${fault}`;
+  });
+  // Cordis prints the message as one item of a list.
+  if (faults.length > 0) throw new z.ValidationError(faults.join('\n  - '), {});
+}
+
+/** What is wrong with one key or its value. An object schema alone lets pass some of it. */
+function faultOf(key: string, value: unknown): string | undefined {
+  if (!Object.hasOwn(options.dict!, key)) return unknownKey(key);
+  try {
+    options.dict![key]!(value);
+  } catch (error) {
+    return (error as Error).message;
   }
+  return typeof value === 'string' ? faultOfText(key, value) : undefined;
+}
+
+function unknownKey(key: string): string {
+  const accepted = Object.keys(options.dict!);
+  const meant = closestMatch(key, accepted, { maxDistance: key.length / 2 });
+  return `is not an option; ${meant === undefined ? `accepted are ${accepted.join(', ')}` : `did you mean ${meant}?`}`;
+}
+
+/** A blank text, a name with blanks around it, and one word as a notice: among it what YAML reads as text, not as a value. */
+function faultOfText(key: string, text: string): string | undefined {
+  const got = `but got ${JSON.stringify(text)}`;
+  if (text.trim() === '') return `expected text that is not blank ${got}`;
+  if (key === 'providerName' && text !== text.trim()) return `expected a name without blanks around it ${got}`;
+  if (key === 'notice' && /^[!-~]+$/.test(text.trim())) return `expected true, false or a text of several words ${got}`;
+  return undefined;
 }

@@ -5,7 +5,6 @@
  */
 import type { Context } from '@deepseek-ai/cordis';
 import { Config } from './config.ts';
-import type { ResolvedConfig } from './config.ts';
 import { ForkInProcessProvider } from './provider.ts';
 
 export { seedEnd } from './seed/boundary.ts';
@@ -18,8 +17,14 @@ export type { SeedAnnouncement } from './announcement.ts';
 export const name = 'subagent-fork-in-process';
 export const inject: string[] = ['subagents'];
 export { Config };
-export function apply(ctx: Context, config: ResolvedConfig): void {
-  const provider = new ForkInProcessProvider(ctx, config);
+/**
+ * Register the provider.
+ * @param ctx - the plugin's context.
+ * @param config - the options; their defaults are filled in here, so a direct call needs no schema.
+ * @throws {ValidationError} for a key that is not an option and for a value that is out of range.
+ */
+export function apply(ctx: Context, config: Config = {}): void {
+  const provider = new ForkInProcessProvider(ctx, Config(config));
   ctx.subagents.registerProvider(provider);
   ctx.subagents.registerContinuableSetup((childCtx) => provider.composeContinuable(childCtx));
 }

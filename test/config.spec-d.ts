@@ -12,6 +12,13 @@ test('the plugin mounts without options, with none and with all of them', () => 
   });
 });
 
+test('the plugin mounts, and applies, with the config of the published package', () => {
+  const published: { providerName: string } = { providerName: 'fork' };
+  expectTypeOf(ctx.plugin<typeof fork>).toBeCallableWith(fork, published);
+  expectTypeOf(fork.apply).toBeCallableWith(ctx, published);
+  expectTypeOf(fork.apply).toBeCallableWith(ctx);
+});
+
 describe('what does not compile', () => {
   test('a key that does not exist', () => {
     // @ts-expect-error -- accepted is seedBoundary

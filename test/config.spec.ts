@@ -24,25 +24,26 @@ test('every option is taken as given', () => {
   expect(Config({ notice: false })).toMatchObject({ notice: false });
 });
 
-test.each([{ notice: 'Go on' }, { notice: 'Yes, you may.' }, { notice: 'no-one else' }, { providerName: 'on' }])('%j is not taken for a boolean', (given) => {
+test.each([{ notice: 'Go on' }, { notice: 'Yes, you may.' }, { notice: 'no-one else' }, { notice: '以上是父代理的对话。' }, { providerName: 'on' }])('%j is not taken for a boolean', (given) => {
   expect(Config(given)).toMatchObject(given);
 });
 
-test('every option says what it is', () => {
-  const { dict } = Config.list![0]!;
-  expect(Object.keys(dict!).join(', ')).toBe(KEYS);
-  for (const { meta } of Object.values(dict!)) expect(meta.description).toMatch(/^[A-Z].+\.$/);
-});
-
-test.each([
+const REFUSED: [unknown, string][] = [
   [{ providerName: '' }, 'providerName expected text that is not blank but got ""'],
   [{ providerName: '  ' }, 'providerName expected text that is not blank but got "  "'],
   [{ providerName: 7 }, 'providerName expected string but got 7'],
-  [{ provderName: 'fork' }, `provderName is not an option; accepted are ${KEYS}`],
+  [{ providerName: ' fork' }, 'providerName expected a name without blanks around it but got " fork"'],
+  [{ providerName: 'fork\n' }, 'providerName expected a name without blanks around it but got "fork\\n"'],
+  [{ provderName: 'fork' }, 'provderName is not an option; did you mean providerName?'],
+  [{ compact_seed: true }, 'compact_seed is not an option; did you mean compactSeed?'],
+  [{ provider: 'fork' }, 'provider is not an option; did you mean providerName?'],
+  [{ constructor: 1 }, `constructor is not an option; accepted are ${KEYS}`],
+  [{ verbose: true }, `verbose is not an option; accepted are ${KEYS}`],
   [{ seedBoundary: 'message' }, 'seedBoundary expected "turn" | "step" but got "message"'],
   [{ notice: ' ' }, 'notice expected text that is not blank but got " "'],
-  [{ notice: 'off' }, 'notice expected true, false or a text for the model but got "off"'],
-  [{ notice: 'Yes' }, 'notice expected true, false or a text for the model but got "Yes"'],
+  ...['off', 'Yes', 'true', 'True', 'false', 'none', 'null', '~', '1', 'default', ' off\n'].map((text): [unknown, string] => (
+    [{ notice: text }, `notice expected true, false or a text of several words but got ${JSON.stringify(text)}`]
+  )),
   [{ notice: 1 }, 'notice expected boolean | string but got 1'],
   [{ compactSeed: 'yes' }, 'compactSeed expected boolean but got yes'],
   [{ maxLiveForks: 0 }, 'maxLiveForks expected number >= 1 but got 0'],
@@ -51,15 +52,48 @@ test.each([
   [{ maxLiveForks: Infinity }, 'maxLiveForks expected number multiple of 1 but got Infinity'],
   [[], 'expected object but got '],
   ['fork', 'expected object but got fork'],
-])('%j is refused, naming the key and what is accepted', (given, message) => {
+];
+
+test.each(REFUSED)('%j is refused, naming the key and what is accepted', (given, message) => {
   expect(() => Config(given as never)).toThrow(message);
 });
 
 describe('at load', () => {
-  test.each([{ providerName: ' ' }, { provderName: 'fork' }])('%j registers nothing', async (given) => {
+  const load = async (given: object): Promise<void> => {
     const ctx = new Context();
     await ctx.plugin(SubagentRuntime);
-    await expect(Promise.resolve(ctx.plugin(fork, given as never))).rejects.toThrow('invalid config');
+    const loading = Promise.resolve(ctx.plugin(fork, given));
+    await loading.finally(() => expect(ctx.subagents.list()).toEqual([]));
+  };
+
+  test.each([{ providerName: ' ' }, { provderName: 'fork' }])('%j registers nothing', async (given) => {
+    await expect(load(given)).rejects.toThrow('invalid config');
+  });
+
+  test('one error names every bad key, and each key once', async () => {
+    const given = { providerName: ' fork', seedBoundery: 'step', notice: 'none', compactSeed: 'yes', maxLiveForks: 4 };
+    await expect(load(given)).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [ValidationError: invalid config:
+        - providerName expected a name without blanks around it but got " fork"
+        - seedBoundery is not an option; did you mean seedBoundary?
+        - notice expected true, false or a text of several words but got "none"
+        - compactSeed expected boolean but got yes]
+    `);
+  });
+});
+
+describe('`apply` called by a host itself', () => {
+  test.each([undefined, {}, { providerName: 'fork' }])('fills every default in for %j', async (given) => {
+    const { ctx, model, parent } = await setup({ config: false });
+    fork.apply(ctx, given);
+    await ask(parent, 'first');
+    const { session } = await runFork(ctx, parent, 'the task');
+    expect(shown(requestsOf(model, session)[0]!)).toEqual(['user: first', 'assistant: done', 'user: the task']);
+  });
+
+  test('refuses what the schema refuses', async () => {
+    const { ctx } = await setup({ config: false });
+    expect(() => fork.apply(ctx, { providerName: ' fork' })).toThrow('providerName expected a name without blanks around it');
     expect(ctx.subagents.list()).toEqual([]);
   });
 });

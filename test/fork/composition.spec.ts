@@ -52,7 +52,7 @@ test('a composition with a misspelt key does not boot, and says which key and wh
     [Error: misspelt-key.yml does not boot
     row subagent-fork-in-process (@deepseek-ai/dsh-subagent-fork-in-process) does not run
     ValidationError: invalid config:
-      - $.seedBoundry is not an option; accepted are providerName, seedBoundary, notice, compactSeed, maxLiveForks (at seedBoundry)]
+      - seedBoundry is not an option; did you mean seedBoundary?]
   `);
 });
 
@@ -61,6 +61,6 @@ test('a composition with a blank provider name does not boot, and says what is a
     [Error: blank-name.yml does not boot
     row subagent-fork-in-process (@deepseek-ai/dsh-subagent-fork-in-process) does not run
     ValidationError: invalid config:
-      - $.providerName expected text that is not blank but got " " (at providerName)]
+      - providerName expected text that is not blank but got " "]
   `);
 });
