@@ -30,7 +30,7 @@ describe('what a child inherits by default', () => {
     expect(shown(requestsOf(model, session)[0]!)).toEqual(['user: the task']);
     expect(session.header.seedLength).toBeUndefined();
     expect(session.events[0]?.type).not.toBe('session/end-seed');
-    expect(logs).toEqual([`"fork": session ${parent.id} has no message to inherit at seedBoundary "turn"; the child starts fresh`]);
+    expect(logs).toEqual([`"fork": session ${parent.id} has no message to inherit at seedBoundary "turn"; the child starts fresh; "step" inherits the open turn`]);
   });
 
   test('the completed turns alone while the parent waits for its model in an open turn', async () => {

@@ -107,8 +107,8 @@ export function headlessJourneys(kit: Kit): Journey<Run>[] {
         assert.notEqual(code, 0);
         assert.equal(parent.length, 0);
       },
-      'the wrong option is named, and the accepted ones': ({ outcome: { stderr } }) => {
-        assert.match(stderr, /seedBoundery is not an option; accepted are .*seedBoundary/);
+      'the wrong option is named, and the one that was meant': ({ outcome: { stderr } }) => {
+        assert.match(stderr, /seedBoundery is not an option; did you mean seedBoundary\?/);
       },
     }),
     journey('with a wrong value', { rows: provider('{ seedBoundary: steps }') }, {

@@ -18,14 +18,15 @@ import { showsMessage } from './visible.ts';
  * @returns the rest of a sentence about the parent's session; undefined when nothing is missing.
  */
 export function shortfall({ log, end, events }: Seed, seedLength: number, boundary: SeedBoundary): string | undefined {
+  const remedy = boundary === 'turn' ? '; "step" inherits the open turn' : '';
   if (!showsMessage(events)) {
     const plan = isPlanning(log) && !isPlanning(events) ? ', out of its parent\'s plan mode' : '';
-    return `has no message to inherit at seedBoundary "${boundary}"; the child starts fresh${plan}`;
+    return `has no message to inherit at seedBoundary "${boundary}"; the child starts fresh${plan}${remedy}`;
   }
   const own = seedLength === 0 ? undefined : log.find((event, index) => index >= seedLength && isSurfaceEvent(event));
   return own === undefined || own.seq < end
     ? undefined
-    : `is itself forked and has completed no turn since; at seedBoundary "${boundary}" the child inherits nothing of its work`;
+    : `is itself forked and has completed no turn since; at seedBoundary "${boundary}" the child inherits nothing of its work${remedy}`;
 }
 
 function isPlanning(events: readonly SessionEvent[]): boolean {

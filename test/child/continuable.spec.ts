@@ -66,7 +66,7 @@ describe('a continuable child', () => {
     expect(await ctx.subagents.getProvider('fork')!.prepareContinuable!(request)).toEqual({});
     const child = await start(mounted, 'the task');
     expect(child.session.header.seedLength).toBeUndefined();
-    expect(mounted.logs).toContain(`"fork": session ${mounted.parent.id} has no message to inherit at seedBoundary "turn"; the child starts fresh`);
+    expect(mounted.logs).toContain(`"fork": session ${mounted.parent.id} has no message to inherit at seedBoundary "turn"; the child starts fresh; "step" inherits the open turn`);
   });
 });
 

@@ -6,8 +6,8 @@ import { mountPlanMode, PLANNING } from '../support/plan-mode.ts';
 
 describe('one log line names', () => {
   test.for([
-    ['turn', true, 'has no message to inherit at seedBoundary "turn"; the child starts fresh, out of its parent\'s plan mode'],
-    ['turn', false, 'has no message to inherit at seedBoundary "turn"; the child starts fresh'],
+    ['turn', true, 'has no message to inherit at seedBoundary "turn"; the child starts fresh, out of its parent\'s plan mode; "step" inherits the open turn'],
+    ['turn', false, 'has no message to inherit at seedBoundary "turn"; the child starts fresh; "step" inherits the open turn'],
     ['step', true, 'has no message to inherit at seedBoundary "step"; the child starts fresh'],
   ] as const)('before any turn at `%s`, with plan mode switched to %s, what a child misses', async ([seedBoundary, active, line]) => {
     const { ctx, logs, model, parent } = await setup({ config: { seedBoundary }, mount: mountPlanMode });
@@ -25,7 +25,7 @@ describe('one log line names', () => {
     await ask(parent, 'Hello.');
     expect(inherited(children[0]!)).toEqual([]);
     expect(logs).toEqual([
-      `"fork": session ${parent.id} has no message to inherit at seedBoundary "turn"; the child starts fresh, out of its parent's plan mode`,
+      `"fork": session ${parent.id} has no message to inherit at seedBoundary "turn"; the child starts fresh, out of its parent's plan mode; "step" inherits the open turn`,
     ]);
   });
 
@@ -37,7 +37,7 @@ describe('one log line names', () => {
       surfaceOp: { op: 'replace', start: nodes[0]!, end: nodes.at(-1)! }, sourceEventSeqs: nodes,
     });
     await runFork(ctx, parent, 'Check it.');
-    expect(logs).toEqual([`"fork": session ${parent.id} has no message to inherit at seedBoundary "turn"; the child starts fresh`]);
+    expect(logs).toEqual([`"fork": session ${parent.id} has no message to inherit at seedBoundary "turn"; the child starts fresh; "step" inherits the open turn`]);
   });
 });
 
@@ -51,7 +51,7 @@ describe('a forked child that forks in its first turn', () => {
     const { child } = await runFork(ctx, parent, 'Level one.');
     expect(shown(requestsOf(model, children[1]!)[0]!)).toEqual(['user: Hello.', 'assistant: done', 'user: Level two.']);
     const line = `"fork": session ${child.id} is itself forked and has completed no turn since; `
-      + 'at seedBoundary "turn" the child inherits nothing of its work';
+      + 'at seedBoundary "turn" the child inherits nothing of its work; "step" inherits the open turn';
     expect(logs).toEqual([line]);
     await ask(child, 'And again.');
     expect(logs).toEqual([line]);
@@ -61,7 +61,7 @@ describe('a forked child that forks in its first turn', () => {
   test('at `turn` hands on nothing at all when it started fresh, and the log line is that of a fresh child', async () => {
     const { ctx, logs, parent } = await setup({ tool: {}, script });
     const { child } = await runFork(ctx, parent, 'Level one.');
-    const fresh = 'has no message to inherit at seedBoundary "turn"; the child starts fresh';
+    const fresh = 'has no message to inherit at seedBoundary "turn"; the child starts fresh; "step" inherits the open turn';
     expect(logs).toEqual([parent, child].map(({ id }) => `"fork": session ${id} ${fresh}`));
   });
 
