@@ -1,6 +1,7 @@
 /** A mounted harness with a parent agent on a scripted model. */
 import type { Context, Message as LogMessage } from '@deepseek-ai/cordis';
 import type { Agent, AgentHandle, AgentOptions, CreateAgentOptions } from '@deepseek-ai/dsh-agent';
+import { WorkerThreadCodeRuntime } from '@deepseek-ai/dsh-code-runtime-worker-thread';
 import { createUserMessage } from '@deepseek-ai/dsh-llm';
 import type { ContentBlock, GenerateOptions } from '@deepseek-ai/dsh-llm';
 import { SessionId } from '@deepseek-ai/dsh-session';
@@ -13,6 +14,7 @@ import * as forkInvariant from '../../src/invariant/index.ts';
 import { ScriptedModel } from './model.ts';
 import type { Script } from './model.ts';
 import { mountHarness } from './mount.ts';
+import type { MountOptions } from './mount.ts';
 
 /** What a test wants mounted beside the bare harness. */
 export interface SetupOptions {
@@ -26,6 +28,8 @@ export interface SetupOptions {
   readonly invariants?: boolean;
   /** Whether this package's own companion is among the invariants. */
   readonly companion?: boolean;
+  /** How tools are presented to the model. Code Mode runs programs in the published worker thread. */
+  readonly toolMode?: MountOptions['toolMode'];
 }
 
 /** A mounted harness with one parent agent on it. */
@@ -43,7 +47,9 @@ export const ROUTE: AgentOptions = { provider: 'scripted', model: 'model-a' };
 
 export async function setup(options: SetupOptions = {}): Promise<Setup> {
   const invariants = options.invariants !== false;
-  const ctx = await mountHarness({ invariants });
+  const { toolMode = 'native' } = options;
+  const ctx = await mountHarness({ invariants, toolMode });
+  if (toolMode !== 'native') await ctx.plugin(WorkerThreadCodeRuntime, WorkerThreadCodeRuntime.Config({}));
   const logs: string[] = [];
   ctx.logger.exporter({ levels: { default: 3 }, export: (message: LogMessage) => void logs.push(message.args.join(' ')) });
   const model = new ScriptedModel(options.script ?? (() => 'done'));

@@ -16,17 +16,23 @@ import { ToolRuntime } from '@deepseek-ai/dsh-tools';
 /** The harness's own checks of itself. */
 const INVARIANTS = [sessionInvariant, agentInvariant, agentLoopInvariant, subagentInvariant];
 
+/** How the harness is mounted. */
+export interface MountOptions {
+  readonly invariants: boolean;
+  readonly toolMode?: 'native' | 'code' | 'both';
+}
+
 /**
  * Mount the harness.
- * @param options - whether the harness checks itself while it runs.
+ * @param options - whether the harness checks itself while it runs, and how tools are presented.
  * @returns the root context.
  */
-export async function mountHarness({ invariants }: { readonly invariants: boolean }): Promise<Context> {
+export async function mountHarness({ invariants, toolMode = 'native' }: MountOptions): Promise<Context> {
   const ctx = new Context();
   await ctx.plugin(LlmRuntime);
   await ctx.plugin(SessionStore);
   await ctx.plugin(SystemPrompt);
-  await ctx.plugin(ToolRuntime);
+  await ctx.plugin(ToolRuntime, { mode: toolMode, maxParallelSubCalls: 10 });
   await ctx.plugin(agentModule.AgentRegistry);
   if (invariants) {
     await ctx.plugin(InvariantRegistry);
