@@ -5,6 +5,7 @@
  */
 import z from '@deepseek-ai/schemastery';
 import { closestMatch } from 'leven';
+import type { ToolGuard } from './child/guard.ts';
 import type { SeedBoundary } from './seed/boundary.ts';
 import type { SeedOptions } from './seed/build.ts';
 
@@ -20,10 +21,19 @@ export interface Config {
   compactSeed?: boolean;
   /** How many children of this provider may live at once under one root agent, a positive integer. Default: no bound. */
   maxLiveForks?: number;
+  /** Tools that the children of this provider, and theirs, may not call: exact names. Default: none is forbidden. */
+  toolGuard?: ToolGuard;
 }
 
 /** Options as the schema returns them: defaults filled in, what has no fixed default as given. */
-export type ResolvedConfig = Required<Omit<Config, 'notice' | 'maxLiveForks'>> & Pick<Config, 'notice' | 'maxLiveForks'>;
+export type ResolvedConfig = Required<Omit<Config, Undefaulted>> & Pick<Config, Undefaulted>;
+
+type Undefaulted = 'notice' | 'maxLiveForks' | 'toolGuard';
+
+/** The default of an object that is absent unless it is given: its own would be an empty object. */
+const ABSENT = undefined as never;
+
+const names = z.array(z.string()).default(ABSENT);
 
 const options = z.object({
   providerName: z.string().default('fork'),
@@ -31,6 +41,7 @@ const options = z.object({
   notice: z.union([z.boolean(), z.string()]),
   compactSeed: z.boolean().default(false),
   maxLiveForks: z.number().min(1).step(1),
+  toolGuard: z.object({ allow: names, deny: names }).default(ABSENT),
 });
 
 /**
@@ -44,6 +55,13 @@ export function seedOptions({ seedBoundary, notice, compactSeed }: ResolvedConfi
 /** How many children may live at once under one root agent; `Infinity` by default. */
 export function liveLimit({ maxLiveForks }: ResolvedConfig): number {
   return maxLiveForks ?? Infinity;
+}
+
+/** Which tools children may not call; undefined when nothing is forbidden. */
+export function guardOf({ toolGuard }: ResolvedConfig): ToolGuard | undefined {
+  if (!toolGuard) return undefined;
+  const { allow, deny } = toolGuard;
+  return { ...(allow && { allow }), ...(deny && { deny }) };
 }
 
 /**
@@ -74,6 +92,7 @@ function faultOf(key: string, value: unknown): string | undefined {
   } catch (error) {
     return (error as Error).message;
   }
+  if (key === 'toolGuard') return faultOfGuard(value as object | null | undefined);
   return typeof value === 'string' ? faultOfText(key, value) : undefined;
 }
 
@@ -90,4 +109,18 @@ function faultOfText(key: string, text: string): string | undefined {
   if (key === 'providerName' && text !== text.trim()) return `expected a name without blanks around it ${got}`;
   if (key === 'notice' && /^[!-~]+$/.test(text.trim())) return `expected true, false or a text of several words ${got}`;
   return undefined;
+}
+
+/** A guard that would forbid nothing, or something else than was meant. */
+function faultOfGuard(given: object | null | undefined): string | undefined {
+  const lists = Object.entries(given ?? {});
+  const key = lists.map(([key]) => key).find((key) => key !== 'allow' && key !== 'deny');
+  if (key !== undefined) return `has a key that is not an option: ${key}; accepted are allow, deny`;
+  if (given && lists.every(([, names]) => !names)) return 'expected allow, deny or both but got none of them';
+  const name = lists.flatMap(([, names]) => (names ?? []) as unknown[]).find((name) => !isName(name));
+  return name === undefined ? undefined : `expected names of tools but got ${JSON.stringify(name)}`;
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && value === value.trim();
 }

@@ -4,12 +4,17 @@
  * @module @deepseek-ai/dsh-subagent-fork-in-process
  */
 import type { Context } from '@deepseek-ai/cordis';
-import { Config } from './config.ts';
+import { Family } from './child/family.ts';
+import { holdToGuard } from './child/guard.ts';
+import { remind, reminderFor, spoken } from './child/reminder.ts';
+import { renewWhenCompacted } from './child/renewal.ts';
+import { Config, guardOf, seedOptions } from './config.ts';
 import { ForkInProcessProvider } from './provider.ts';
 
 export { seedEnd } from './seed/boundary.ts';
 export type { SeedBoundary } from './seed/boundary.ts';
 export type { ResolvedConfig } from './config.ts';
+export type { ToolGuard } from './child/guard.ts';
 export { ForkInProcessProvider } from './provider.ts';
 export type { Seed } from './seed/build.ts';
 export type { SeedAnnouncement } from './announcement.ts';
@@ -24,7 +29,18 @@ export { Config };
  * @throws {ValidationError} for a key that is not an option and for a value that is out of range.
  */
 export function apply(ctx: Context, config: Config = {}): void {
-  const provider = new ForkInProcessProvider(ctx, Config(config));
+  const resolved = Config(config);
+  const provider = new ForkInProcessProvider(ctx, resolved);
   ctx.subagents.registerProvider(provider);
   ctx.subagents.registerContinuableSetup((childCtx) => provider.composeContinuable(childCtx));
+  const guard = guardOf(resolved);
+  const family = new Family(ctx, provider.name);
+  if (guard !== undefined) holdToGuard(ctx, provider.name, family, guard);
+  if (guard !== undefined || seedOptions(resolved).notice !== false) {
+    const parts = reminderFor(family, guard);
+    ctx.inject(['systemPrompt'], (scoped) => {
+      remind(scoped, provider.name, parts);
+      renewWhenCompacted(scoped, (agent) => spoken(parts(agent)));
+    });
+  }
 }

@@ -30,6 +30,11 @@ describe('what does not compile', () => {
     void ctx.plugin(fork, { seedBoundary: 'message' });
   });
 
+  test('a guard with a single name', () => {
+    // @ts-expect-error -- accepted is an array
+    void ctx.plugin(fork, { toolGuard: { deny: 'write' } });
+  });
+
   test('a bound that is no number', () => {
     // @ts-expect-error -- accepted is a number
     void ctx.plugin(fork, { maxLiveForks: '4' });
@@ -44,6 +49,7 @@ describe('an option', () => {
       notice?: boolean | string;
       compactSeed?: boolean;
       maxLiveForks?: number;
+      toolGuard?: fork.ToolGuard;
     }>();
   });
 
@@ -55,6 +61,7 @@ describe('an option', () => {
       compactSeed: boolean;
       notice?: boolean | string;
       maxLiveForks?: number;
+      toolGuard?: fork.ToolGuard;
     }>();
   });
 });

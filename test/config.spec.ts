@@ -5,21 +5,27 @@ import * as fork from '../src/index.ts';
 import { Config } from '../src/index.ts';
 import { ask, requestsOf, runFork, setup, shown } from './support/harness.ts';
 
-const KEYS = 'providerName, seedBoundary, notice, compactSeed, maxLiveForks';
+const KEYS = 'providerName, seedBoundary, notice, compactSeed, maxLiveForks, toolGuard';
 
 test.each([undefined, null, {}])('%j means every default', (given) => {
   expect(Config(given)).toEqual({ providerName: 'fork', seedBoundary: 'turn', compactSeed: false });
 });
 
-test.each(['providerName', 'seedBoundary', 'notice', 'compactSeed', 'maxLiveForks'])('`%s:` left empty in a cordis.yml means its default', async (key) => {
+test.each(['providerName', 'seedBoundary', 'notice', 'compactSeed', 'maxLiveForks', 'toolGuard'])('`%s:` left empty in a cordis.yml means its default', async (key) => {
   const { ctx, model, parent } = await setup({ config: { [key]: null } });
   await ask(parent, 'first');
   const { session } = await runFork(ctx, parent, 'the task');
   expect(shown(requestsOf(model, session)[0]!)).toEqual(['user: first', 'assistant: done', 'user: the task']);
 });
 
+test('a list of the guard that is left empty in a cordis.yml counts as left out', async () => {
+  const { ctx, parent } = await setup({ config: { toolGuard: { allow: null, deny: ['write'] } as never } });
+  const { result } = await runFork(ctx, parent, 'the task');
+  expect(result.stopReason).toBe('completed');
+});
+
 test('every option is taken as given', () => {
-  const given = { providerName: 'clone', seedBoundary: 'step', notice: 'Go on now.', compactSeed: true, maxLiveForks: 3 } as const;
+  const given = { providerName: 'clone', seedBoundary: 'step', notice: 'Go on now.', compactSeed: true, maxLiveForks: 3, toolGuard: { allow: ['read', 'grep'], deny: ['grep'] } } as const;
   expect(Config(given)).toEqual(given);
   expect(Config({ notice: false })).toMatchObject({ notice: false });
 });
@@ -50,6 +56,14 @@ const REFUSED: [unknown, string][] = [
   [{ maxLiveForks: -1 }, 'maxLiveForks expected number >= 1 but got -1'],
   [{ maxLiveForks: 1.5 }, 'maxLiveForks expected number multiple of 1 but got 1.5'],
   [{ maxLiveForks: Infinity }, 'maxLiveForks expected number multiple of 1 but got Infinity'],
+  [{ toolGuard: {} }, 'toolGuard expected allow, deny or both but got none of them'],
+  [{ toolGuard: { allow: null } }, 'toolGuard expected allow, deny or both but got none of them'],
+  [{ toolGuard: 'write' }, 'toolGuard expected object but got write'],
+  [{ toolGuard: { deny: 'write' } }, 'toolGuard $.deny expected array but got write'],
+  [{ toolGuard: { deny: ['write', ''] } }, 'toolGuard expected names of tools but got ""'],
+  [{ toolGuard: { deny: ['write '] } }, 'toolGuard expected names of tools but got "write "'],
+  [{ toolGuard: { allow: [null] } }, 'toolGuard expected names of tools but got null'],
+  [{ toolGuard: { dney: ['write'] } }, 'toolGuard has a key that is not an option: dney; accepted are allow, deny'],
   [[], 'expected object but got '],
   ['fork', 'expected object but got fork'],
 ];
