@@ -5,7 +5,6 @@
  */
 import type { Context } from '@deepseek-ai/cordis';
 import type { Agent } from '@deepseek-ai/dsh-agent';
-import type {} from '@deepseek-ai/dsh-tools';
 import type { Family } from './family.ts';
 import { parentOf } from './family.ts';
 
