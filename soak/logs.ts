@@ -1,7 +1,7 @@
 /**
- * Checks the properties of forks on very many random conversations.
+ * Checks the properties of forks on very many random conversations and logs.
  *
- * - `SOAK_RUNS`: how many in all, 10,000 by default.
+ * - `SOAK_RUNS`: how many of each, 10,000 by default.
  * - `SOAK_SEED`, `SOAK_PATH`: what a failure prints at once, to replay it.
  */
 import fc from 'fast-check';
@@ -21,7 +21,6 @@ Error.stackTraceLimit = 0;
  */
 export async function soak(name: string, conversations: fc.Arbitrary<Conversation>, share: number): Promise<void> {
   const seen = { logs: 0, moments: 0, forks: 0, 'events of the longest log': 0 };
-  const start = performance.now();
   const check = async (outcome: Outcome): Promise<void> => {
     const { moments } = outcome;
     seen.logs++;
@@ -30,7 +29,20 @@ export async function soak(name: string, conversations: fc.Arbitrary<Conversatio
     seen['events of the longest log'] = Math.max(seen['events of the longest log'], ...moments.map(([fork]) => fork!.log.length));
     await holds(outcome);
   };
-  const details = await fc.check(fc.asyncProperty(conversations, (conversation) => converse(conversation, check)), {
+  await soakProperty(name, fc.asyncProperty(conversations, (conversation) => converse(conversation, check)), share, seen);
+}
+
+/**
+ * @param name - what stands before the figures.
+ * @param property - what has to hold.
+ * @param share - the part of all runs.
+ * @param seen - the figures.
+ */
+export async function soakProperty(
+  name: string, property: fc.IRawProperty<unknown>, share: number, seen: Readonly<Record<string, number>>,
+): Promise<void> {
+  const start = performance.now();
+  const details = await fc.check(property, {
     numRuns: Math.round(Number(SOAK_RUNS) * share),
     ...(SOAK_SEED !== undefined && { seed: Number(SOAK_SEED) }),
     ...(SOAK_PATH !== undefined && { path: SOAK_PATH }),

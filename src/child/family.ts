@@ -7,6 +7,7 @@ import type { Context } from '@deepseek-ai/cordis';
 import type { Agent } from '@deepseek-ai/dsh-agent';
 import type { Session } from '@deepseek-ai/dsh-session';
 import { readLog } from '../harness/log.ts';
+import { read } from '../seed/data.ts';
 import { startOf } from './start.ts';
 
 /** The children of one provider and all their descendants, as long as they live. */
@@ -61,12 +62,12 @@ export function parentOf({ ctx, session }: Agent): Agent | undefined {
   return ctx.agents.get(parentSession);
 }
 
-/** The provider that a session's own part of its log names. The first descriptor there is its own. */
-function providerOf(session: Session): string | undefined {
+/** What a session's own part of its log names as its provider. The first descriptor there is its own. */
+function providerOf(session: Session): unknown {
   const log = readLog(session);
   for (let seq = session.header.seedLength ?? 0; seq < log.length; seq++) {
     const event = log[seq]!;
-    if (event.type === 'subagent/descriptor') return event.data.provider;
+    if (event.type === 'subagent/descriptor') return read(event.data, 'provider');
   }
   return undefined;
 }

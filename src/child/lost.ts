@@ -7,6 +7,8 @@ import type { UserMessage } from '@deepseek-ai/dsh-llm';
 import { isSurfaceEvent } from '@deepseek-ai/dsh-session';
 import type { Session, SessionEvent } from '@deepseek-ai/dsh-session';
 import { readLog } from '../harness/log.ts';
+import { acceptable } from '../seed/acceptable.ts';
+import { read } from '../seed/data.ts';
 import { NOTICE_PLUGIN } from '../seed/notice.ts';
 
 /** The messages a child has to be told again, whole. */
@@ -36,8 +38,8 @@ export function lostMessages(session: Session): LostMessages | undefined {
   const { nodes } = session.surface;
   if (nodes.includes(notice.seq) && nodes.includes(task.seq)) return undefined;
   const latest = log.findLast(isWork)!;
-  const later = latest === task || nodes.includes(latest.seq) ? [] : [textOf(latest.data)];
-  return { notice: textOf(notice.data), tasks: [textOf(task.data), ...later] };
+  const later = latest === task || nodes.includes(latest.seq) ? [] : [textOf(latest)];
+  return { notice: textOf(notice), tasks: [textOf(task), ...later] };
 }
 
 /** The last message of the inherited events. */
@@ -61,10 +63,11 @@ function isNotice({ source }: UserMessage): boolean {
 }
 
 function isWork(event: SessionEvent): event is SessionEvent<'user/message'> {
-  return event.type === 'user/message' && SENDERS.has(event.data.source.kind);
+  return event.type === 'user/message' && SENDERS.has(String(read(event.data, 'source', 'kind')));
 }
 
 /** A message's text; what is not text is named. */
-function textOf({ content }: UserMessage): string {
+function textOf(event: SessionEvent<'user/message'>): string {
+  const { data: { content } } = acceptable(event) as typeof event;
   return content.map((block) => block.type === 'text' ? block.text : `[${block.type}]`).join('\n');
 }

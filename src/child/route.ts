@@ -6,9 +6,10 @@
 import type { Context } from '@deepseek-ai/cordis';
 import type { Agent, AgentOptions, ModelSelection } from '@deepseek-ai/dsh-agent';
 import type { LlmCallConfig } from '@deepseek-ai/dsh-llm';
-import type { EpochHeader, Session } from '@deepseek-ai/dsh-session';
+import type { EpochHeader, Session, SessionEvent } from '@deepseek-ai/dsh-session';
 import type {} from '@deepseek-ai/dsh-system-prompt';
 import { readLog } from '../harness/log.ts';
+import { acceptable } from '../seed/acceptable.ts';
 
 /**
  * The route of an agent's latest request, from the `request/header` events of its log. Headers that
@@ -108,8 +109,10 @@ function isUndecided(config: LlmCallConfig, { options: { provider = '', model = 
 }
 
 function routeSince(session: Session, start: number): ModelSelection | undefined {
-  const requested = readLog(session).slice(start).some(({ type }) => type === 'request/header');
-  return requested ? routeOf(session.requestHeader()) : undefined;
+  const request = readLog(session).findLast((event): event is SessionEvent<'request/header'> => (
+    event.seq >= start && event.type === 'request/header' && acceptable(event) === event
+  ));
+  return routeOf(request?.data.header);
 }
 
 function routeOf(header: EpochHeader | undefined): ModelSelection | undefined {

@@ -67,17 +67,23 @@ function without(events: readonly SessionEvent[], end: number, staysOut: (event:
 /**
  * Where the answer to an open step's request begins. A request that failed may be asked again with
  * new input (an overflow is compacted first) or on another route; the answer then begins behind that.
+ * So it does when the input came while the failed answer streamed.
  */
 function answerStart(events: readonly SessionEvent[], from: number): number {
   let start: number | undefined;
   let failed = false;
+  let changed = false;
   for (let index = from; index < events.length; index++) {
     const event = events[index]!;
     if (event.type === 'assistant/message') return start ?? index;
     if (event.type === 'assistant/chunk') {
       start ??= index;
       failed = isFailure(event);
-    } else if (failed && (isSurfaceEvent(event) || event.type === 'request/header')) start = undefined;
+    } else if (isSurfaceEvent(event) || event.type === 'request/header') changed = start !== undefined;
+    if (failed && changed) {
+      start = undefined;
+      changed = false;
+    }
   }
   return start ?? events.length;
 }

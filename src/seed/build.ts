@@ -6,6 +6,7 @@
 import { deepFreeze } from '@deepseek-ai/dsh-llm';
 import type { Session, SessionEvent } from '@deepseek-ai/dsh-session';
 import { readLog } from '../harness/log.ts';
+import { acceptable } from './acceptable.ts';
 import { seedEnd } from './boundary.ts';
 import type { SeedBoundary } from './boundary.ts';
 import { closersOf } from './closers.ts';
@@ -45,7 +46,8 @@ export function buildSeed(session: Session, options: SeedOptions): Seed {
   const log = readLog(session);
   const end = seedEnd(log, options.seedBoundary);
   const compaction = options.compactSeed ? compactLog(session, log, end) : undefined;
-  const events = compaction !== undefined && 'events' in compaction ? compaction.events : log.slice(0, end);
+  const content = compaction !== undefined && 'events' in compaction ? compaction.events : log.slice(0, end);
+  const events = content.map((event) => deepFreeze(acceptable(event)));
   for (const closer of pairClosers(events)) events.push(deepFreeze(closer));
   for (const closer of closersOf(events)) events.push(deepFreeze(closer));
   const notice = options.notice === false ? undefined : noticeEvent(events, options.notice);

@@ -84,16 +84,12 @@ describe('a place is free again', () => {
     ['a listener refuses its seed', ({ ctx }) => ctx.on('subagent-fork/seeded', () => {
       throw new Error('refused');
     })],
-    ['its log cannot be cut', ({ parent }) => {
-      parent.session.append('compaction/prune', { shadowedRange: { start: 0, end: 0 }, shadowedSeqs: [0], shadowedTokenCount: 0 });
-      return () => {};
-    }],
   ])('when %s', async (_title, refuse) => {
     const mounted = await setup({ config: { maxLiveForks: 1, compactSeed: true } });
     const { ctx, agent, parent } = mounted;
     await ask(parent, 'first');
     const stop = refuse(mounted);
-    await expect(forkOf(ctx, parent, 'one')).rejects.toThrow(/refused|cannot compact the seed: event 0/);
+    await expect(forkOf(ctx, parent, 'one')).rejects.toThrow('refused');
     stop();
     await runFork(ctx, (await agent()).agent, 'two');
   });

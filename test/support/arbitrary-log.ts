@@ -17,7 +17,7 @@ const repeated = (part: fc.Arbitrary<readonly Word[]>, maxLength: number): fc.Ar
   fc.array(part, { maxLength }).map((all) => all.flat());
 const one = (...choices: readonly (readonly Word[])[]): fc.Arbitrary<readonly Word[]> => fc.constantFrom(...choices);
 
-const failure = sequence(some(['chunk', 'queue']), one(['fail'], ['abort']), some(['compact', 'tell', 'plan', 'route', 'run', 'done']));
+const failure = sequence(some(['chunk', 'queue', 'chunk', 'tell']), one(['fail'], ['abort']), some(['compact', 'tell', 'plan', 'route', 'run', 'done']));
 const answer = sequence(
   some(['chunk', 'queue'], 3),
   one([], ['say'], ['call1', 'result'], ['call1', 'tell', 'result'], ['call3', 'result', 'queue', 'result', 'result', 'plan']),
@@ -27,8 +27,13 @@ const step = (retries: number): fc.Arbitrary<Word[]> =>
 const turn = (retries: number): fc.Arbitrary<Word[]> =>
   sequence('queue', 'turn', some(['queue']), repeated(step(retries), 3), one(['/turn'], ['/cancelled'], ['/closed'], ['/failed']), some(['queue', 'plan', 'tell', 'compact', 'run', 'done', 'compacting', 'compacted', 'price'], 3));
 
-/** Logs that a loop could have written. Each request is asked again so often at most, with or without new input. */
+/** The words of a log that a loop could have written. Each request is asked again so often at most, with or without new input. */
+export function words(retries: number): fc.Arbitrary<Word[]> {
+  return sequence(some(['queue', 'plan', 'tell', 'run']), repeated(turn(retries), 3));
+}
+
+/** Logs of such words. */
 export function grown(retries: number): fc.Arbitrary<Grown> {
-  return fc.tuple(sequence(some(['queue', 'plan', 'tell', 'run']), repeated(turn(retries), 3)).map(handLog), fc.nat())
+  return fc.tuple(words(retries).map(handLog), fc.nat())
     .map(([whole, cut]) => ({ whole, log: whole.slice(0, cut % (whole.length + 1)) }));
 }

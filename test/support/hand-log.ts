@@ -5,7 +5,7 @@ import { CallId, createAssistantMessage, createToolResultMessage, createUserMess
 import type { StreamChunk, UserMessage } from '@deepseek-ai/dsh-llm';
 import type {} from '@deepseek-ai/dsh-plan-mode';
 import { Session, SessionId } from '@deepseek-ai/dsh-session';
-import type { SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session';
+import type { SessionEvent, SurfaceIntent, TurnEndReason } from '@deepseek-ai/dsh-session';
 
 /**
  * What a word of {@link handLog} logs:
@@ -26,23 +26,42 @@ export type Word = 'queue' | 'plan' | 'turn' | 'step' | '/step' | '/turn' | '/ca
 
 const FAILURE = { code: 'UNKNOWN', message: 'it failed' };
 
+/** An event of another writer, with any data. A session that refuses it does not log it. */
+export interface Foreign {
+  readonly type: string;
+  readonly data: unknown;
+  /** Where its message stands, for a type that has one: behind the others, or in the place of those between two. */
+  readonly surface?: 'append' | readonly [from: number, to: number];
+}
+
 /** A real session's log of these words. */
-export function handLog(words: readonly Word[]): readonly SessionEvent[] {
-  const writer = new Writer();
+export function handLog(words: readonly (Word | Foreign)[]): readonly SessionEvent[] {
+  return handSession(words).events;
+}
+
+/** A real session that has logged these words. */
+export function handSession(words: readonly (Word | Foreign)[], session: Session = Session.create(SessionId('by-hand'))): Session {
+  const writer = new Writer(session);
   for (const word of words) writer.write(word);
-  return writer.session.events;
+  return session;
 }
 
 class Writer {
-  readonly session: Session = Session.create(SessionId('by-hand'));
+  private readonly session: Session;
   private turn = 0;
   private step = 0;
+  private routes = 0;
   private commands = 0;
   private compactions = 0;
   private readonly pending: { readonly callId: CallId; readonly seq: number }[] = [];
 
-  write(word: Word): void {
+  constructor(session: Session) {
+    this.session = session;
+  }
+
+  write(word: Word | Foreign): void {
     const { session } = this;
+    if (typeof word === 'object') return this.foreign(word);
     switch (word) {
       case 'queue': session.append('agent/inbox/spliced', { target: 'next-turn', start: 0, inserted: [] }); break;
       case 'plan': session.append('plan/mode', { active: true }); break;
@@ -77,6 +96,21 @@ class Writer {
     }
   }
 
+  private foreign({ type, data, surface }: Foreign): void {
+    try {
+      this.session.append(type as never, data as never, ...[surface && this.placed(surface)] as never);
+    } catch {
+      // What a session refuses, no log holds.
+    }
+  }
+
+  private placed(surface: NonNullable<Foreign['surface']>): SurfaceIntent {
+    const { nodes } = this.session.surface;
+    if (surface === 'append' || nodes.length === 0) return { surfaceOp: 'append' };
+    const [from, to] = surface.map((at) => at % nodes.length).toSorted((left, right) => left - right) as [number, number];
+    return { surfaceOp: { op: 'replace', start: nodes[from]!, end: nodes[to]! }, sourceEventSeqs: nodes.slice(from, to + 1) };
+  }
+
   private get open(): { readonly turn: number; readonly step: number } {
     return { turn: this.turn, step: this.step };
   }
@@ -91,7 +125,7 @@ class Writer {
 
   private route(): void {
     const config = { provider: 'scripted', model: `model-${this.session.seq}` };
-    this.session.append('request/header', { header: { config }, reason: this.session.requestHeader() === undefined ? 'initial' : 'change' });
+    this.session.append('request/header', { header: { config }, reason: this.routes++ === 0 ? 'initial' : 'change' });
   }
 
   private compact(): void {

@@ -45,11 +45,14 @@ export class SurfaceRecord {
     return state;
   }
 
-  private follow(session: Session, { type }: SessionEvent): void {
+  private follow(session: Session, event: SessionEvent): void {
+    const { type } = event;
     const state = this.state(session);
     if (type === 'turn/start') state.open = true;
+    // Each attempt at a request takes what is there when the one before has failed.
+    if (type === 'assistant/chunk') state.answered = !isFailure(event);
     if (type === 'assistant/message') state.answered = true;
-    if (type === 'step/end') state.answered = false;
+    if (type === 'step/start' || type === 'step/end') state.answered = false;
     if (type === 'turn/end') {
       state.open = false;
       state.completed = true;
@@ -61,4 +64,8 @@ export class SurfaceRecord {
     if (!state.open && state.completed) state.turn = session.deriveMessages();
     if (!state.open || !state.answered) state.step = session.deriveMessages();
   }
+}
+
+function isFailure({ data: { chunk } }: SessionEvent<'assistant/chunk'>): boolean {
+  return chunk.type === 'finish' && (chunk.reason.kind === 'error' || chunk.reason.kind === 'aborted');
 }
