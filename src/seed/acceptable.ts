@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { deepFreeze } from '@deepseek-ai/dsh-llm';
 import type { SessionEvent } from '@deepseek-ai/dsh-session';
 import { read } from './data.ts';
 
@@ -16,6 +17,7 @@ const UNKNOWN = 'unknown';
  * @param event - any event that a live session has logged.
  * @returns the event itself when a new session accepts it. A message of another shape keeps what it
  *   says. A header or a mark that cannot be read becomes an event of an unknown type, which readers may skip.
+ *   What is made anew is frozen.
  */
 export function acceptable(event: SessionEvent): SessionEvent {
   const { data }: { readonly data: unknown } = event;
@@ -34,12 +36,12 @@ export function acceptable(event: SessionEvent): SessionEvent {
 }
 
 function unreadable({ type, seq, time, data }: SessionEvent): SessionEvent {
-  return { type: 'subagent-fork/unreadable', seq, time, data: { type, data }, ignorable: true } as unknown as SessionEvent;
+  return deepFreeze({ type: 'subagent-fork/unreadable', seq, time, data: { type, data }, ignorable: true }) as unknown as SessionEvent;
 }
 
 function withData(event: SessionEvent, fields: Values): SessionEvent {
   const data = withFields(event.data, fields);
-  return data === event.data ? event : { ...event, data } as unknown as SessionEvent;
+  return data === event.data ? event : deepFreeze({ ...event, data }) as unknown as SessionEvent;
 }
 
 /** The values with these fields; the very same when they have them. */

@@ -47,7 +47,7 @@ export function buildSeed(session: Session, options: SeedOptions): Seed {
   const end = seedEnd(log, options.seedBoundary);
   const compaction = options.compactSeed ? compactLog(session, log, end) : undefined;
   const content = compaction !== undefined && 'events' in compaction ? compaction.events : log.slice(0, end);
-  const events = content.map((event) => deepFreeze(acceptable(event)));
+  const events = content.map(acceptable);
   for (const closer of pairClosers(events)) events.push(deepFreeze(closer));
   for (const closer of closersOf(events)) events.push(deepFreeze(closer));
   const notice = options.notice === false ? undefined : noticeEvent(events, options.notice);

@@ -2,7 +2,7 @@ import { CONTEXT_WINDOW_EXCEEDED_CODE } from '@deepseek-ai/dsh-llm';
 import { describe, expect, test } from 'vitest';
 import { advertise, LONG, mountCompaction, shownCompacted, summarizes, summaryCalls } from '../support/compaction.ts';
 import { added, behind, calls, childSessions, CLOSED_STEP, CLOSED_TURN, delegated, delegates, logged, NOTICE, peeking, replies } from '../support/delegation.ts';
-import { ask, registerTool, requestsOf, runFork, say, shown } from '../support/harness.ts';
+import { ask, inherited, registerTool, requestsOf, runFork, say, shown } from '../support/harness.ts';
 import type { Setup, SetupOptions } from '../support/harness.ts';
 
 /** A parent whose context of 2,500 tokens is compacted at 2,000, with a tool `read` that returns a thousand. */
@@ -88,6 +88,7 @@ describe('an automatic compaction inside the forking turn', () => {
     expect(result.stopReason).toBe('completed');
     expect(shownCompacted(requestsOf(model, session).at(-1)!)).toEqual(['user: SUMMARY', NOTICE, 'user: Check it.']);
     expect(added(session, parent.session)).toEqual(CLOSED_TURN);
+    expect(inherited(session).filter(({ type }) => type.startsWith('compaction/'))).toEqual([]);
     summary.resolve();
     await parent.whenIdle();
     expect(shownCompacted(requestsOf(model, parent.session).at(-1)!)).toEqual(['user: LATE SUMMARY', 'assistant: done', 'user: Third.']);

@@ -96,5 +96,6 @@ test('a session begins with any event that another one logged, and an event that
     const accepted = acceptable(event);
     expect(Session.create(SessionId('child'), [accepted]).events[0]).toEqual(accepted);
     expect(acceptable(accepted)).toBe(accepted);
+    expect([accepted, accepted.data].every(Object.isFrozen)).toBe(true);
   }), { numRuns: 1000 });
 });

@@ -93,6 +93,17 @@ const PROPERTIES: Readonly<Record<string, Property>> = {
     }
   },
 
+  'its seed leaves no compaction and no approval open': ({ moments }) => {
+    for (const { session, provider } of moments.flat()) {
+      if (provider === PUBLISHED) continue;
+      const seed = inherited(session);
+      const live = seed.slice(seed.findLastIndex(({ type }) => type === 'session/end-seed') + 1);
+      for (const [opens, closes] of [['compaction/start', 'compaction/end'], ['approval/asked', 'approval/decided']] as const) {
+        expect(live.filter(({ type }) => type === opens)).toHaveLength(live.filter(({ type }) => type === closes).length);
+      }
+    }
+  },
+
   '`compactSeed` changes no message to the model, byte for byte, and no request header': ({ moments }) => {
     for (const forks of moments) {
       for (const [index, { name, compactSeed }] of PROVIDERS.entries()) {
