@@ -45,9 +45,8 @@ const message: fc.Arbitrary<Foreign> = fc.record({
   surface: place,
 });
 
-const ofKnownType: fc.Arbitrary<Foreign> = fc.record({
-  type: fc.constantFrom(...[...KNOWN_SESSION_EVENT_TYPES].filter((type) => !/^(?:turn|step|assistant)\//.test(type))), data,
-});
+const QUIET = [...KNOWN_SESSION_EVENT_TYPES].filter((type) => !/^(?:turn|step|assistant|user)\/|^tool\/(?:call|result)$|^request\/header$/.test(type));
+const ofKnownType: fc.Arbitrary<Foreign> = fc.record({ type: fc.constantFrom(...QUIET, 'other/event'), data });
 const ofUnknownType: fc.Arbitrary<Foreign> = fc.record({ type: fc.oneof(fc.constantFrom('other/event', 'other', ''), text), data });
 const unreadableEnd: fc.Arbitrary<Foreign> = fc.record({ type: fc.constant('turn/end'), data: fc.oneof(data, fc.record({ turn: fc.nat(3), reason: data })) });
 
@@ -62,6 +61,11 @@ const misshapen: fc.Arbitrary<Foreign> = fc.oneof(
   }),
   fc.record({ type: fc.constantFrom('turn/start', 'step/start', 'step/end', 'assistant/chunk', 'request/header', 'tool/call'), data }),
 );
+
+/** Each type that shows no message and marks no turn or step, with this data. */
+export function eachType(value: unknown): Foreign[] {
+  return QUIET.map((type) => ({ type, data: value }));
+}
 
 /** What another writer may log of which a model sees at most messages of the right shape. */
 export const foreign: fc.Arbitrary<Foreign> = fc.oneof(message, ofKnownType, ofUnknownType);
