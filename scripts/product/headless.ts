@@ -30,6 +30,8 @@ interface Given {
 }
 
 const LOGGER = '@deepseek-ai/cordis-plugin-logger-console';
+/** What each add of this package says, in the order in which pnpm and `dsh` print it. */
+const KNOWN_WARNINGS = ['Issues with peer dependencies found', 'missing peer @deepseek-ai/', 'declares no dsh.bundle'];
 const TASK = 'Which crane is out of order?';
 const DISTURBANCE = fileURLToPath(new URL('./disturbance.ts', import.meta.url));
 
@@ -44,6 +46,11 @@ export function headlessJourneys(kit: Kit): Journey<Run>[] {
     journey('at the defaults', {}, {
       'the package is added from a path that begins with ./': ({ home: { added } }) => {
         assert.equal(added.code, 0, added.stderr);
+      },
+      'the add warns of missing peers and of no bundle, and of nothing else': ({ home: { added } }) => {
+        const warnings = `${added.stdout}${added.stderr}`.split('\n').filter((line) => /warn|missing|error/i.test(line));
+        const kinds = warnings.map((line) => KNOWN_WARNINGS.find((known) => line.includes(known)) ?? line);
+        assert.deepEqual([...new Set(kinds)], KNOWN_WARNINGS);
       },
       'the run prints the parent\'s answer and nothing else': ({ outcome }) => {
         assert.deepEqual(outcome, { code: 0, stdout: `The fork said: ${answerTo(TASK)}\n`, stderr: '' });

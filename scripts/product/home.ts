@@ -73,6 +73,8 @@ export async function createHome({ product, tarball, scratch }: Kit, profile: Pr
     ...process.env, PATH: product.path, DSH_HOME: join(folder, 'home'), DEEPSEEK_BASE_URL: url, DEEPSEEK_API_KEY: 'any',
     // With a display the web product asks for a folder in a window of the desktop.
     DISPLAY: undefined, WAYLAND_DISPLAY: undefined,
+    // `npm run --silent` would have pnpm say nothing.
+    npm_config_loglevel: undefined,
   };
   const start = (args: readonly string[]): ChildProcess => spawn(
     process.execPath,
