@@ -9,6 +9,7 @@ import { holdToGuard } from './child/guard.ts';
 import { remind, reminderFor, spoken } from './child/reminder.ts';
 import { renewWhenCompacted } from './child/renewal.ts';
 import { Config, guardOf, seedOptions } from './config.ts';
+import { correctDelegationTools } from './delegation-tool/correction.ts';
 import { ForkInProcessProvider } from './provider.ts';
 
 export { seedEnd } from './seed/boundary.ts';
@@ -33,6 +34,7 @@ export function apply(ctx: Context, config: Config = {}): void {
   const provider = new ForkInProcessProvider(ctx, resolved);
   ctx.subagents.registerProvider(provider);
   ctx.subagents.registerContinuableSetup((childCtx) => provider.composeContinuable(childCtx));
+  if (resolved.seedBoundary === 'step') ctx.inject(['tools'], (scoped) => correctDelegationTools(scoped, provider.name));
   const guard = guardOf(resolved);
   const family = new Family(ctx, provider.name);
   if (guard !== undefined) holdToGuard(ctx, provider.name, family, guard);
