@@ -5,6 +5,7 @@
  */
 import z from '@deepseek-ai/schemastery';
 import { closestMatch } from 'leven';
+import type { SeedLimits } from './child/seed-limit.ts';
 import type { ToolGuard } from './child/guard.ts';
 import type { SeedBoundary } from './seed/boundary.ts';
 import type { SeedOptions } from './seed/build.ts';
@@ -23,12 +24,16 @@ export interface Config {
   maxLiveForks?: number;
   /** Tools that the children of this provider, and theirs, may not call: exact names. Default: none is forbidden. */
   toolGuard?: ToolGuard;
+  /** The most tokens of prompt that a fork may inherit, a positive integer. Default: no bound. */
+  maxSeedTokens?: number;
+  /** The same for a fork on another route than its parent's, at full price. Default: `maxSeedTokens`. */
+  maxSeedTokensOnOtherRoute?: number;
 }
 
 /** Options as the schema returns them: defaults filled in, what has no fixed default as given. */
 export type ResolvedConfig = Required<Omit<Config, Undefaulted>> & Pick<Config, Undefaulted>;
 
-type Undefaulted = 'notice' | 'maxLiveForks' | 'toolGuard';
+type Undefaulted = 'notice' | 'maxLiveForks' | 'toolGuard' | 'maxSeedTokens' | 'maxSeedTokensOnOtherRoute';
 
 /** The default of an object that is absent unless it is given: its own would be an empty object. */
 const ABSENT = undefined as never;
@@ -42,6 +47,8 @@ const options = z.object({
   compactSeed: z.boolean().default(false),
   maxLiveForks: z.number().min(1).step(1),
   toolGuard: z.object({ allow: names, deny: names }).default(ABSENT),
+  maxSeedTokens: z.number().min(1).step(1),
+  maxSeedTokensOnOtherRoute: z.number().min(1).step(1),
 });
 
 /**
@@ -55,6 +62,13 @@ export function seedOptions({ seedBoundary, notice, compactSeed }: ResolvedConfi
 /** How many children may live at once under one root agent; `Infinity` by default. */
 export function liveLimit({ maxLiveForks }: ResolvedConfig): number {
   return maxLiveForks ?? Infinity;
+}
+
+/** How many tokens a fork may inherit; undefined when nothing bounds them. */
+export function seedLimits({ maxSeedTokens, maxSeedTokensOnOtherRoute }: ResolvedConfig): SeedLimits | undefined {
+  const sameRoute = maxSeedTokens ?? Infinity;
+  const otherRoute = maxSeedTokensOnOtherRoute ?? sameRoute;
+  return sameRoute === Infinity && otherRoute === Infinity ? undefined : { sameRoute, otherRoute };
 }
 
 /** Which tools children may not call; undefined when nothing is forbidden. */

@@ -5,7 +5,7 @@
  */
 import type { Context } from '@deepseek-ai/cordis';
 import type { Agent } from '@deepseek-ai/dsh-agent';
-import type { SessionEvent } from '@deepseek-ai/dsh-session';
+import type { SessionEvent, SessionId } from '@deepseek-ai/dsh-session';
 import type {
   ContinuableCreateRequest, ContinuableCreateSpec, ResolvedSubagentStartRequest, SubagentCapabilities,
   SubagentProvider, SubagentRun,
@@ -18,8 +18,12 @@ import { takeIn } from './child/continuable.ts';
 import { withDiagnostic } from './child/diagnostic.ts';
 import { LiveForks } from './child/live-forks.ts';
 import { oneShotRoute } from './child/route.ts';
+import { assertSize, leavesRoute } from './child/seed-limit.ts';
+import type { SeedLimits } from './child/seed-limit.ts';
+import { seedSize } from './child/seed-size.ts';
+import type { Meter, SeedSize } from './child/seed-size.ts';
 import { within } from './child/start.ts';
-import { liveLimit, seedOptions } from './config.ts';
+import { liveLimit, seedLimits, seedOptions } from './config.ts';
 import type { ResolvedConfig } from './config.ts';
 import { buildSeed } from './seed/build.ts';
 import type { Seed, SeedOptions } from './seed/build.ts';
@@ -37,6 +41,9 @@ export class ForkInProcessProvider implements SubagentProvider {
   private readonly ctx: Context;
   private readonly options: SeedOptions;
   private readonly live: LiveForks;
+  private readonly limits: SeedLimits | undefined;
+  /** What continuable children inherit, until they are composed and their route is known. */
+  private readonly sizes = new Map<SessionId, SeedSize>();
 
   /**
    * @param ctx - the owning plugin's context: its logger and its lifetime.
@@ -47,13 +54,14 @@ export class ForkInProcessProvider implements SubagentProvider {
     this.name = config.providerName;
     this.options = seedOptions(config);
     this.live = new LiveForks(liveLimit(config));
+    this.limits = seedLimits(config);
   }
 
   /**
    * Start a one-shot child. The seed is taken before the first await.
    * @param request - the service's resolved request.
    * @returns the driver's published run; when it does not complete, its result carries a diagnostic.
-   * @throws {SubagentError} `BLANK_PROMPT`, `PARENT_GONE` or `FORK_LIMIT` before a child exists;
+   * @throws {SubagentError} `BLANK_PROMPT`, `PARENT_GONE`, `FORK_LIMIT` or `SEED_TOO_LARGE` before a child exists;
    *   otherwise what the driver throws.
    */
   async start(request: ResolvedSubagentStartRequest): Promise<SubagentRun> {
@@ -64,8 +72,10 @@ export class ForkInProcessProvider implements SubagentProvider {
     const free = this.live.take(parent);
     let announcement: SeedAnnouncement | undefined;
     try {
-      announcement = announce(this.ctx, { provider: this.name, parent, seed: this.seedOf(parent) });
       const { agentOptions, follow } = oneShotRoute(parent, request.agentOptions);
+      const seed = this.seedOf(parent);
+      if (this.limits) assertSize(this.sizeOf(seed, parent), this.limits, leavesRoute(parent, agentOptions));
+      announcement = announce(this.ctx, { provider: this.name, parent, seed });
       const run = await within({ provider: this.name, request, announcement }, () => (
         startInProcessRun({ ...request, agentOptions }, seedOf(announcement))
       ));
@@ -97,17 +107,33 @@ export class ForkInProcessProvider implements SubagentProvider {
     signal.throwIfAborted();
     assertLive(parent, parent.id);
     this.live.assertPlace(parent);
-    return seedOf(announce(this.ctx, { provider: this.name, parent, seed: this.seedOf(parent), childId }));
+    const seed = this.seedOf(parent);
+    if (this.limits) this.sizes.set(childId, this.sizeOf(seed, parent));
+    return seedOf(announce(this.ctx, { provider: this.name, parent, seed, childId }));
   }
 
   /**
    * Look after a continuable child, if it is one of this provider.
    * @param childCtx - the unpublished child's context, on its creation and on each resumption.
    * @returns ends what was begun for the child.
-   * @throws {SubagentError} `PARENT_GONE` or `FORK_LIMIT`, which refuses the child's creation.
+   * @throws {SubagentError} `PARENT_GONE`, `FORK_LIMIT` or `SEED_TOO_LARGE`, which refuses the child's creation.
    */
   composeContinuable(childCtx: Context): () => void {
+    const { id, options, session } = childCtx.agent!;
+    const size = this.sizes.get(id);
+    this.sizes.delete(id);
+    const parent = size && childCtx.agents.get(session.header.parentSession!);
+    if (size && parent) {
+      // The harness creates such a child on the parent's creation options; what differs was asked for.
+      const isNamed = options.provider !== parent.options.provider || options.model !== parent.options.model;
+      assertSize(size, this.limits!, isNamed && leavesRoute(parent, options));
+    }
     return takeIn(childCtx, this.name, this.live);
+  }
+
+  private sizeOf(seed: Seed, { session }: Agent): SeedSize {
+    if (seed.events.length === 0) return { tokens: 0, source: 'estimate' };
+    return seedSize(seed, session, this.ctx.get('tokenMeter') as Meter | undefined);
   }
 
   private seedOf(parent: Agent): Seed {

@@ -50,6 +50,8 @@ describe('an option', () => {
       compactSeed?: boolean;
       maxLiveForks?: number;
       toolGuard?: fork.ToolGuard;
+      maxSeedTokens?: number;
+      maxSeedTokensOnOtherRoute?: number;
     }>();
   });
 
@@ -62,6 +64,8 @@ describe('an option', () => {
       notice?: boolean | string;
       maxLiveForks?: number;
       toolGuard?: fork.ToolGuard;
+      maxSeedTokens?: number;
+      maxSeedTokensOnOtherRoute?: number;
     }>();
   });
 });

@@ -5,13 +5,13 @@ import * as fork from '../src/index.ts';
 import { Config } from '../src/index.ts';
 import { ask, requestsOf, runFork, setup, shown } from './support/harness.ts';
 
-const KEYS = 'providerName, seedBoundary, notice, compactSeed, maxLiveForks, toolGuard';
+const KEYS = 'providerName, seedBoundary, notice, compactSeed, maxLiveForks, toolGuard, maxSeedTokens, maxSeedTokensOnOtherRoute';
 
 test.each([undefined, null, {}])('%j means every default', (given) => {
   expect(Config(given)).toEqual({ providerName: 'fork', seedBoundary: 'turn', compactSeed: false });
 });
 
-test.each(['providerName', 'seedBoundary', 'notice', 'compactSeed', 'maxLiveForks', 'toolGuard'])('`%s:` left empty in a cordis.yml means its default', async (key) => {
+test.each(['providerName', 'seedBoundary', 'notice', 'compactSeed', 'maxLiveForks', 'toolGuard', 'maxSeedTokens', 'maxSeedTokensOnOtherRoute'])('`%s:` left empty in a cordis.yml means its default', async (key) => {
   const { ctx, model, parent } = await setup({ config: { [key]: null } });
   await ask(parent, 'first');
   const { session } = await runFork(ctx, parent, 'the task');
@@ -52,6 +52,8 @@ const REFUSED: [unknown, string][] = [
   )),
   [{ notice: 1 }, 'notice expected boolean | string but got 1'],
   [{ compactSeed: 'yes' }, 'compactSeed expected boolean but got yes'],
+  [{ maxSeedTokens: 0 }, 'maxSeedTokens expected number >= 1 but got 0'],
+  [{ maxSeedTokensOnOtherRoute: 1.5 }, 'maxSeedTokensOnOtherRoute expected number multiple of 1 but got 1.5'],
   [{ maxLiveForks: 0 }, 'maxLiveForks expected number >= 1 but got 0'],
   [{ maxLiveForks: -1 }, 'maxLiveForks expected number >= 1 but got -1'],
   [{ maxLiveForks: 1.5 }, 'maxLiveForks expected number multiple of 1 but got 1.5'],

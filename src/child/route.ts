@@ -19,7 +19,7 @@ import { acceptable } from '../seed/acceptable.ts';
  * @returns the route, with the effort when the adapter's default was not in force; undefined when
  *   the agent has made no request yet since it was created or resumed.
  */
-function latestRoute({ session }: Agent): ModelSelection | undefined {
+export function latestRoute({ session }: Agent): ModelSelection | undefined {
   return routeSince(session, session.firstLiveSeq);
 }
 
